@@ -100,6 +100,8 @@ lock: $(VENV)/.made  ## Resolve the versions again (ARGS=--upgrade takes the new
 	$(LOCK) --extra docs --constraint requirements/dev.lock --output-file requirements/docs.lock pyproject.toml requirements/build.in
 	$(LOCK) --extra release --constraint requirements/dev.lock --output-file requirements/release.lock pyproject.toml requirements/build.in
 	$(LOCK) --constraint requirements/dev.lock --output-file requirements/hub.lock pyproject.toml requirements/build.in
+	$(LOCK) --output-file requirements/peers.lock requirements/peers.in
+	npm install --prefix requirements/peers --package-lock-only --no-audit --no-fund
 
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate $(ARGS) \
   --custom-compile-command "make lock"

@@ -7,6 +7,7 @@ no hub looks up; what the hub's test only warns of is a warning here.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -58,7 +59,8 @@ SHOWN = 20
 class SelfTestStep(NamedTuple):
     """One step of the self-test: the request, its duration in seconds, and the problems found.
 
-    The hub's test fails for what is `wrong`, and does not for `warnings`.
+    The hub's test fails for what is `wrong`, and does not for `warnings`. A server that is not
+    `reached` is asked no more.
     """
 
     name: str
@@ -66,6 +68,7 @@ class SelfTestStep(NamedTuple):
     wrong: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     note: str = ""
+    reached: bool = True
 
 
 async def check(url: str, *, limit: float = 60.0, show: Callable[[str], object] = print) -> bool:
@@ -83,6 +86,8 @@ async def check(url: str, *, limit: float = 60.0, show: Callable[[str], object] 
             right &= not step.wrong
             for line in _lines(step):
                 show(line)
+            if not step.reached:
+                break
     return right
 
 
@@ -93,7 +98,9 @@ def server_url(url: str) -> str:
             return url
     except ValueError:  # such as half an IPv6 address
         pass
-    raise BadInputError("URL", f"{url!r} is no URL; expected http://HOST:PORT/")
+    raise BadInputError(
+        "URL", f"{url!r} is no URL; expected http://HOST:PORT/ or https://HOST/PATH"
+    )
 
 
 def _lines(step: SelfTestStep) -> Iterator[str]:
@@ -138,7 +145,8 @@ async def _annotate(
             return _taken(name, start, warnings=[f"{message}; a hub counts it as no answer"])
         return _taken(name, start, message)
     except (aiohttp.ClientError, TimeoutError, ValueError, Error) as error:
-        return _taken(name, start, reason(error))
+        reached = not isinstance(error, aiohttp.ClientConnectorError)
+        return _taken(name, start, reason(error))._replace(reached=reached)
     found = checked(answer)
     wrong = [*found.broken, *misplaced(answer, text)]
     dropped = [f"{line}; a hub drops the hit" for line in found.dropped]
@@ -306,6 +314,12 @@ def reason(error: Exception) -> str:
     """Say what is wrong with a call that failed."""
     if isinstance(error, TimeoutError):
         return "no answer in time (see --timeout)"
+    if isinstance(error, aiohttp.ClientConnectorError) and not isinstance(
+        error, aiohttp.ClientSSLError
+    ):
+        number = error.os_error.errno or 0  # none for several addresses, negative for a name
+        why = os.strerror(number) if number > 0 else str(error.os_error)
+        return f"no connection to {error.host}:{error.port}: {why}; is the server started?"
     return str(error) or type(error).__name__
 
 

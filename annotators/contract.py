@@ -288,7 +288,7 @@ def _once(found: Checked, here: str, path: str, value: Any, seen: dict[Any, str]
 
 def _confident(found: Checked, here: str, path: str, value: float | None) -> None:
     if value is not None and not 0 < value <= 1:
-        found.drop(here, path, f"expected a confidence in ]0, 1], got {value}")
+        found.drop(here, path, f"expected a confidence above 0 and up to 1, got {value}")
 
 
 def _number(value: object) -> float | None:

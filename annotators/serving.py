@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from annotators.baselines.dictionary import normalizations, protein_scores
 from annotators.baselines.mentions import mentions
-from annotators.baselines.proteins import read_proteins
+from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
 from annotators.contract import MEMBER_OF_TASK, META, Answer, Context
 from annotators.matching import Dictionary, ProteinNames
 from annotators.server import Kit, application, serve_application
 
 if TYPE_CHECKING:
     from annotators.llm.config import LlmConfig
+
+SHIPPED_MODEL = SHIPPED_NAMES.with_name("act_model.npz")
+"""What `annotators train-act` makes of `act_training.tsv` beside it."""
 
 Plain: TypeAlias = Callable[[str], Answer]
 
@@ -80,7 +83,7 @@ def _kit(
 def _act(path: Path | None, names: Path) -> Plain:
     from annotators.baselines import relevance
 
-    model = relevance.Model.load(path) if path else relevance.train_shipped()
+    model = relevance.Model.load(path or SHIPPED_MODEL)
     model.require_names(names)
     return partial(relevance.annotate, model, Dictionary(read_proteins(names)))
 

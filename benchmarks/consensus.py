@@ -26,7 +26,7 @@ from scoring.consensus import (
     progressive,
     train_model,
 )
-from scoring.consensus.measures import article_values, calibration_error, macro
+from scoring.consensus.measures import LIKELY, article_values, calibration_error, macro
 from scoring.consensus.model import LEARNED, METHODS, Weights
 from scoring.consensus.training import train_weights
 from scoring.consensus.validation import FoldScorer
@@ -41,7 +41,7 @@ COUNTS = (1, 2, 3, 4, 6, 8, 12)
 ARTICLES, MEMBERS = sized((145, 12), (20, 4))
 SIZES, DRAWS = sized(((5, 10, 20, 40, 80), 10), ((5, 10), 1))
 SHOWN = ("stacked", "maxent", "rrf1", "combsum", "votes")
-RESAMPLES = sized(10_000, 100)
+RESAMPLES, CHANCES = sized((10_000, 500), (100, 5))
 
 
 def print_quality(gold: ItemGold, runs: Sequence[Run]) -> Mapping[str, list[CrossValidation]]:
@@ -62,6 +62,7 @@ def print_quality(gold: ItemGold, runs: Sequence[Run]) -> Mapping[str, list[Cros
         ]
         for short in (False, True) if method in LEARNED else (False,):
             print_method(method, found[method], members[best], short=short)
+    print_aims(found["stacked"], best)
     return found
 
 
@@ -71,20 +72,52 @@ def print_method(
     """Print a method's line, means over the seeds; the difference is of AUC iP/R."""
     auc = np.mean([values_of(one, "auc_ipr", short=short) for one in found], axis=0)
     f_score = np.mean([values_of(one, "f_score", short=short) for one in found], axis=0)
-    difference = (auc - best["auc_ipr"])[:, None]
-    rng = np.random.default_rng(2009)
-    drawn = np.concatenate(
-        [weighted_means(difference, some) for some in resampled(rng, len(auc), RESAMPLES)]
-    )
-    low, high = np.quantile(drawn[:, 0], [0.025, 0.975])
+    difference = auc - best["auc_ipr"]
     learned = bool(found[0].scorer.weights)
     error = f"{fmean(errors(found)):.4f}" if learned else ""
     length = fmean(len(hits) for one in found for hits in one.hits(short=short).values())
     print(
         f"{name + (', least probability' if short else ''):24s}  {macro(f_score):6.3f}  "
         f"{macro(auc):8.3f}  {length:10.1f}  {error:>5s}  "
-        f"{difference.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
+        f"{with_interval(difference, '+.3f')}"
     )
+
+
+def with_interval(values: Floats, form: str = ".3f") -> str:
+    """Return a mean over articles with its 95 % interval."""
+    draws = resampled(np.random.default_rng(2009), len(values), RESAMPLES)
+    drawn = np.concatenate([weighted_means(values[:, None], some) for some in draws])
+    low, high = np.quantile(drawn[:, 0], [0.025, 0.975])
+    return f"{values.mean():{form}} [{low:{form}}, {high:{form}}]"
+
+
+def print_aims(found: Sequence[CrossValidation], best: str) -> None:
+    """Print what `stacked` reaches, how far likely candidates are off, and what a loss costs."""
+    auc = np.mean([values_of(one, "auc_ipr", short=False) for one in found], axis=0)
+    print(f"\nstacked: AUC iP/R {with_interval(auc)}")
+    print_likely(found)
+    without = []
+    for one in found:
+        present = np.array([name != best for name in one.votes.servers])
+        some = one.votes.of_servers(np.broadcast_to(present, one.votes.answered.shape))
+        without.append(article_values(some, one.sizes, one.scorer.scores(some), "auc_ipr"))
+    lost = np.mean(without, axis=0) - auc
+    print(f"its AUC iP/R while {best} is away: {with_interval(lost, '+.3f')}")
+
+
+def print_likely(found: Sequence[CrossValidation]) -> None:
+    """Print the calibration error above 0.1, and what probabilities that are right would have."""
+    found_errors, right = [], []
+    rng = np.random.default_rng(2009)
+    for one in found:
+        counted = one.probabilities >= LIKELY
+        said = one.probabilities[counted]
+        found_errors.append(calibration_error(said, one.votes.correct[counted].astype(float)))
+        chances = (rng.random(len(said)) < said for _ in range(CHANCES))
+        right += [calibration_error(said, chance.astype(float)) for chance in chances]
+    low, high = np.quantile(right, [0.025, 0.975])
+    print(f"its ECE above {LIKELY}: {fmean(found_errors):.3f}", end=", ")
+    print(f"of probabilities that are right: {fmean(right):.3f} [{low:.3f}, {high:.3f}]")
 
 
 def errors(found: Sequence[CrossValidation]) -> list[float]:

@@ -90,6 +90,9 @@ async def record_answers(
     entries = entries_of(corpus, keys, articles, checked_answers(given))
     while batch := list(itertools.islice(entries, AT_A_TIME)):
         await asyncio.gather(*map(store.record, batch))
+    async with store.writing() as connection:
+        await leases.make_none_due(connection)
+        await leases.leave(connection, "benchmark")
 
 
 async def take(store: Store, keys: Sequence[LaneKey]) -> None:

@@ -11,7 +11,7 @@ import asyncio
 import tempfile
 import time
 import urllib.request
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -32,6 +32,7 @@ from metaserver.cli.serve import open_service, service_app
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.table import perform
+from metaserver.phases.archiver import BoardArchiver
 from metaserver.web.server import serve_app
 
 LANES = 10
@@ -98,8 +99,22 @@ async def _catch_up(service: HubContext) -> None:
             await running.catch_up()
 
 
+async def _freeze(service: HubContext) -> None:
+    for name in ("phases.open", "phases.freeze"):
+        await perform(OPERATIONS[name], service, ANA, {"phase": PHASE})
+    await service.part(BoardArchiver).look(service.phase(PHASE))
+
+
 def changed(folder: Path, articles: int, names: Sequence[str] = ("gold.set",)) -> list[Took]:
     """Do these operations with another gold of INT, on a hub at rest."""
+    values = {"task": "INT", "content": gold_of("INT", articles, 1), "source": "gold.tsv"}
+    return jobs_of(folder, dict.fromkeys(names, values))
+
+
+def jobs_of(
+    folder: Path, asked: Mapping[str, Mapping[str, Any]], *, is_frozen: bool = False
+) -> list[Took]:
+    """Run jobs of the phase, frozen or not, by their operations' names, on a hub at rest."""
 
     async def measured() -> list[Took]:
         prepare_process()
@@ -110,9 +125,12 @@ def changed(folder: Path, articles: int, names: Sequence[str] = ("gold.set",)) -
             serve_app(service_app(service), web) as address,
         ):
             await _catch_up(service)
-            content = gold_of("INT", articles, 1)
-            values = {"phase": PHASE, "task": "INT", "content": content, "source": "gold.tsv"}
-            return [await _timed(service, address, name, **values) for name in names]
+            if is_frozen:
+                await _freeze(service)
+            return [
+                await _timed(service, address, name, phase=PHASE, **values)
+                for name, values in asked.items()
+            ]
 
     return asyncio.run(measured())
 

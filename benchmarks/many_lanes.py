@@ -122,7 +122,10 @@ class Hub:
 
 
 class Made(NamedTuple):
-    """The phases of a store: how many, with how many lanes each, of how many articles."""
+    """The phases of a store: how many, with how many lanes each, of how many articles.
+
+    `url` may have `{}` for the server's name.
+    """
 
     url: str
     control: Control
@@ -147,9 +150,9 @@ async def fill(folder: Path, made: Made, place: StorePlace | None = None) -> Non
             team = await teams.add(connection, TeamName("blue"), "", "")
             ids = [
                 await servers.add(
-                    connection, Server(name=ServerName(f"s{number:04}"), url=made.url), team
+                    connection, Server(name=ServerName(name), url=made.url.format(name)), team
                 )
-                for number in range(made.lanes)
+                for name in (f"s{number:04}" for number in range(made.lanes))
             ]
             for number in range(made.phases):
                 phase = await phases.add(

@@ -20,7 +20,7 @@ from annotators.contract import Answer, Context
 from annotators.protocol import encode_answer
 from annotators.server import Kit, application
 
-LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+_LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 
 
 def answer_of(accessions: list[str], hits: int = 30) -> Answer:
@@ -40,40 +40,56 @@ def answer_of(accessions: list[str], hits: int = 30) -> Answer:
     }
 
 
-class _Server(asyncio.Protocol):
+def reply_of(answer: Answer) -> bytes:
+    """Return an answer as a server sends it, with its header."""
+    body = encode_answer(answer)
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+class PlainServer(asyncio.Protocol):
+    """A server that costs next to nothing: it sends `reply`, `seconds` after each request."""
+
     def __init__(self, reply: bytes, seconds: float) -> None:
         self._reply, self._seconds = reply, seconds
         self._got = bytearray()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the connection."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
+        """Wait until a request is whole."""
         self._got += data
         head = self._got.find(b"\r\n\r\n")
         if head < 0:
             return
-        length = LENGTH.search(self._got, 0, head)
+        length = _LENGTH.search(self._got, 0, head)
         if length is None or len(self._got) < head + 4 + int(length[1]):
             return
+        self.asked(self._got)
         self._got.clear()
-        if self._seconds:
-            asyncio.get_running_loop().call_later(self._seconds, self._answer)
-        else:
-            self._answer()
 
-    def _answer(self) -> None:
-        if not self._transport.is_closing():
-            self._transport.write(self._reply)
+    def asked(self, request: bytearray) -> None:
+        """Answer a request that is here."""
+        if self._seconds:
+            asyncio.get_running_loop().call_later(self._seconds, self.answer)
+        else:
+            self.answer()
+
+    def answer(self) -> bool:
+        """Send the reply; return whether the connection is still there."""
+        if self._transport.is_closing():
+            return False
+        self._transport.write(self._reply)
+        return True
 
 
 async def _serve_bytes(host: str, answer: Answer, seconds: float, pipe: Connection) -> None:
-    body = encode_answer(answer)
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {len(body)}\r\n\r\n"
-    reply = head.encode() + body
+    reply = reply_of(answer)
     server = await asyncio.get_running_loop().create_server(
-        lambda: _Server(reply, seconds), host, 0, backlog=4096
+        lambda: PlainServer(reply, seconds), host, 0, backlog=4096
     )
     pipe.send(server.sockets[0].getsockname()[1])
     await server.serve_forever()

@@ -18,6 +18,7 @@ import contextlib
 import itertools
 import os
 import shutil
+import socket
 import sqlite3
 import sys
 import tempfile
@@ -30,6 +31,7 @@ from dataclasses import asdict, dataclass, fields
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import aiohttp
@@ -49,6 +51,8 @@ from metaserver.web.server import serve_app
 EVERY = sized(15.0, 0.5)  # seconds between two lines
 PROBE = 0.05  # seconds between two requests of /healthz
 MOST = 4_000  # answers a second; lanes have articles for so many
+MANY = 1_000  # lanes that have a request in flight each, and not two
+SLOW, SLOW_SECONDS = 20, 60.0  # viewers who take nothing of their streams, each for so long
 VIEWERS, PAGES = 20, ("monitor", "board/INT", "board/IPT", "board/ACT")
 FLOORS = 8  # parts of the time
 SETTLED = 0.2  # of the time: caches are full and all lanes at work
@@ -86,7 +90,8 @@ async def _serve(
     folder: Path, url: str, lanes: int, articles: int, trace: Path | None, pipe: Connection
 ) -> None:
     urls = [url] * lanes
-    opened = begun(folder, urls, articles=articles, concurrency=2, text=TEXT)
+    concurrency = 2 if lanes < MANY else 1
+    opened = begun(folder, urls, articles=articles, concurrency=concurrency, text=TEXT)
     async with (
         opened as (hub, _),
         serve_app(make_pages_app(hub), WebSettings(port=0)) as address,
@@ -129,7 +134,10 @@ def run_hub(
 
 
 async def _view(address: str) -> None:
-    """Read streams of the monitor and the boards, and load a page every second, for ever."""
+    """Read streams of the monitor and the boards, and load a page every second, for ever.
+
+    Some viewers open a stream, take nothing of it, and come again.
+    """
 
     async def stream(session: aiohttp.ClientSession, page: str) -> None:
         while True:
@@ -138,6 +146,17 @@ async def _view(address: str) -> None:
                     async for _ in response.content.iter_any():
                         pass
             await asyncio.sleep(1.0)
+
+    async def stall(page: str) -> None:
+        place, loop = urlsplit(address), asyncio.get_running_loop()
+        asked = f"GET /{BASE}events?page={page} HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n"
+        while True:
+            with socket.socket() as client, contextlib.suppress(OSError):
+                client.setblocking(False)
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                await loop.sock_connect(client, (place.hostname, place.port))
+                await loop.sock_sendall(client, asked.encode())
+                await asyncio.sleep(SLOW_SECONDS)
 
     async def load(session: aiohttp.ClientSession) -> None:
         for page in itertools.cycle(["", *(BASE + page for page in PAGES)]):
@@ -149,7 +168,10 @@ async def _view(address: str) -> None:
     limits = aiohttp.ClientTimeout(total=None)
     async with aiohttp.ClientSession(timeout=limits, read_bufsize=2**24) as session:
         pages = itertools.islice(itertools.cycle(PAGES), VIEWERS)
-        await asyncio.gather(load(session), *(stream(session, page) for page in pages))
+        slow = itertools.islice(itertools.cycle(PAGES), SLOW)
+        await asyncio.gather(
+            load(session), *(stream(session, page) for page in pages), *map(stall, slow)
+        )
 
 
 def run_viewers(address: str, pipe: Connection) -> None:

@@ -100,7 +100,7 @@ Address = Annotated[str, Meta(pattern=r"^(https?://[^/?#\s][^?#\s]*)?$(?!\n)")]
 
 
 class WebSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Address and limits of the web server; port 0 takes a free one."""
+    """Address and limits of the web server; port 0 takes a free port."""
 
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535)] = 8020
@@ -335,7 +335,12 @@ def _with_own(section: T, own: msgspec.Struct, *names: str) -> T:
 
 
 def read_settings(path: Path) -> Settings:
-    """Read a settings file; `InputError` names the line, the setting and what is expected."""
+    r"""Read a settings file; `InputError` names the line, the setting and what is expected.
+
+    >>> _ = Path("config.yaml").write_text("limits: {timeout: 60}\n")
+    >>> read_settings(Path("config.yaml")).limits.timeout
+    60.0
+    """
     try:
         text = path.read_text("utf-8")
         return msgspec.convert(yaml.load(text, _Loader) or {}, Settings)  # noqa: S506 (a safe one)

@@ -93,7 +93,7 @@ def agree(
     those between two. `resamples` of 0 leaves the intervals out.
     """
     if len(annotators) < 2:
-        raise OptionError("agreement needs at least two annotators")
+        raise OptionError("agreement is measured between annotators; expected at least two")
     articles = sorted({article for one in annotators.values() for article in one})
     if everywhere:
         if any(isinstance(value, bool) for one in annotators.values() for value in one.values()):

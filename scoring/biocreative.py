@@ -154,8 +154,8 @@ def new_scorer(gold: Gold, signature: Signature, run: str) -> ItemScorer | ActSc
 def match(hits: Sequence[Hit], gold: frozenset[Item]) -> Matches:
     """Return the ranks of the correct hits after ordering by rank and closing gaps."""
     ordered = sorted(hits, key=by_rank)
-    ranks = tuple(place for place, hit in enumerate(ordered, start=1) if hit.item in gold)
-    return Matches(ranks, len(ordered), len(gold))
+    ranks = [place for place, hit in enumerate(ordered, start=1) if hit.item in gold]
+    return Matches(tuple(ranks), len(ordered), len(gold))
 
 
 class _Arrivals:
@@ -292,6 +292,8 @@ class ItemScorer:
         counts = np.ones(len(self._gold), dtype=bool) if counted is None else counted.copy()
         counts[lists.places] = True
         places = np.flatnonzero(counts)
+        if len(places) == len(lists):
+            return lists
         nothing = np.zeros(len(places), dtype=np.int64)
         return MatchLists.packed(places, nothing, nothing, nothing[:0]).updated(lists)
 

@@ -26,6 +26,8 @@ from scoring.views import members
 
 WORDS = ("interact*", "bind*", "complex*", "protein*")
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+_NOUNS = frozenset(("NN", "NNS", "NNP", "NNPS", "NOUN", "PROPN"))
+"""Tags of nouns: of the Penn Treebank, and Universal Dependencies'."""
 OTHERS = "others"
 """The name of all species beyond those that are shown."""
 
@@ -229,8 +231,7 @@ def word_rates(
 def frequent_words(texts: Mapping[str, str], count: int) -> list[str]:
     """Return the words that most texts have, most frequent first; of equal ones by the alphabet.
 
-    In place of nouns, which only a tagger knows: words of three letters or more that are neither
-    numbers nor function words.
+    Words have three letters or more, and are neither numbers nor function words.
     """
     found = Counter(
         word
@@ -280,6 +281,30 @@ def read_texts(path: Path, articles: Iterable[str]) -> dict[str, str]:
             [FileProblem(str(path), 0, 0, f"no text of article {one!r}") for one in missing]
         )
     return texts
+
+
+def split_tags(path: Path, tagged: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    r"""Return the texts of tagged ones, and the nouns of each: `word/TAG`, blanks between.
+
+    Raises `FormatError` with the first token of each article that has no tag.
+
+    >>> split_tags(Path("tagged.tsv"), {"10.1": "MDM2/NNP binds/VBZ p53/NN ./."})
+    ({'10.1': 'MDM2 binds p53 .'}, {'10.1': 'MDM2 p53'})
+    """
+    texts: dict[str, str] = {}
+    nouns: dict[str, str] = {}
+    problems = []
+    for article, text in tagged.items():
+        tokens = [(token, *token.rpartition("/")[::2]) for token in text.split()]
+        bad = next((token for token, word, tag in tokens if not (word and tag)), None)
+        if bad is not None:
+            message = f"article {article!r}: token {bad[:40]!r} has no tag; expected word/TAG"
+            problems.append(FileProblem(str(path), 0, 0, message))
+        texts[article] = " ".join(word for _, word, _ in tokens)
+        nouns[article] = " ".join(word for _, word, tag in tokens if tag in _NOUNS)
+    if problems:
+        raise FormatError(problems)
+    return texts, nouns
 
 
 def _read_folder(path: Path, articles: Iterable[str]) -> dict[str, str]:

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 from math import cos, hypot, pi, sin
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 _DISTANCES = (9.0, 16.0, 28.0, 44.0, 64.0, 88.0, 120.0, 160.0)
 _STEP = 3.0
 _GAP = 1.0  # between labels and what is beside them
@@ -20,12 +23,6 @@ class Box(NamedTuple):
     bottom: float
     right: float
     top: float
-
-    def shared(self, other: Box) -> float:
-        """Return the area that two boxes share."""
-        width = min(self.right, other.right) - max(self.left, other.left)
-        height = min(self.top, other.top) - max(self.bottom, other.bottom)
-        return max(0.0, width) * max(0.0, height)
 
     def wider(self, by: float) -> Box:
         """Return the box with a margin."""
@@ -59,10 +56,11 @@ def place_labels(
     places = []
     for point, size in zip(points, sizes, strict=True):
         options = []
+        others = np.array(taken).reshape(-1, 4)
         for place in _candidates(*size):
             boxes = [_box(point, size, place), *_line(point, size, place)]
-            covered = sum(box.wider(_GAP).shared(other) for box in boxes for other in taken)
-            covered += size[0] * size[1] - boxes[0].shared(inside)
+            covered = _shared([box.wider(_GAP) for box in boxes], others)
+            covered += size[0] * size[1] - _shared(boxes[:1], np.array([inside]))
             options.append((covered, boxes, place))
             if covered < 1e-9:
                 break
@@ -70,6 +68,13 @@ def place_labels(
         taken += boxes
         places.append(place)
     return places
+
+
+def _shared(boxes: Sequence[Box], others: NDArray[np.float64]) -> float:
+    """Return the area that the boxes share with the others (rows), summed over all pairs."""
+    ours = np.array(boxes)[:, np.newaxis]
+    sides = np.minimum(ours[..., 2:], others[:, 2:]) - np.maximum(ours[..., :2], others[:, :2])
+    return float(sides.clip(0).prod(axis=2).sum())
 
 
 def _box(point: tuple[float, float], size: tuple[float, float], place: Place) -> Box:

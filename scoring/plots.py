@@ -53,8 +53,10 @@ def draw(chart: Chart) -> Figure:
     for axes in grid[len(chart.panels) :]:
         axes.remove()
     _add_legend(figure)
+    figure.draw_without_rendering()  # computes the layout, which no drawing does again
+    figure.set_layout_engine("none")
     for axes, panel in zip(figure.axes, chart.panels, strict=True):
-        _write_names(figure, axes, best_first(panel.series))
+        _write_names(axes, best_first(panel.series), scale=figure.dpi / 72)
     return figure
 
 
@@ -200,8 +202,11 @@ def _is_grey(handle: Any) -> bool:
     return bool(colour == GREY)
 
 
-def _write_names(figure: Figure, axes: Axes, series: Sequence[Series]) -> None:
-    """Write the names of points beside them, where they cover nothing."""
+def _write_names(axes: Axes, series: Sequence[Series], *, scale: float) -> None:
+    """Write the names of points beside them, where they cover nothing.
+
+    `scale` is pixels per point.
+    """
     named = [one for one in reversed(series) if one.named]  # the best run chooses last of none
     named.sort(key=lambda one: one.style or 0)
     if not named:
@@ -209,10 +214,6 @@ def _write_names(figure: Figure, axes: Axes, series: Sequence[Series]) -> None:
     texts = [
         axes.annotate(_plain(one.name), (one.x[0], one.y[0]), fontsize=_SMALL) for one in named
     ]
-    for text in texts:
-        text.set_in_layout(False)  # the plot keeps its place whatever is written in it
-    figure.draw_without_rendering()
-    scale = figure.dpi / 72
     points = [axes.transData.transform((one.x[0], one.y[0])).tolist() for one in named]
     sizes = [(box.width, box.height) for box in (text.get_window_extent() for text in texts)]
     drawn = [
@@ -229,7 +230,7 @@ def _write_names(figure: Figure, axes: Axes, series: Sequence[Series]) -> None:
     ):
         text.remove()
         line = {"arrowstyle": "-", "linewidth": 0.5, "color": "#888888", "shrinkA": 0, "shrinkB": 3}
-        written = axes.annotate(
+        axes.annotate(
             _plain(one.name),
             (one.x[0], one.y[0]),
             xytext=(place.dx / scale, place.dy / scale),
@@ -238,4 +239,3 @@ def _write_names(figure: Figure, axes: Axes, series: Sequence[Series]) -> None:
             arrowprops=line | {"relpos": place.anchor} if place.far else None,
             zorder=5,
         )
-        written.set_in_layout(False)

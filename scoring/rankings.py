@@ -56,6 +56,25 @@ def ranking_table(runs: Sequence[RankedRun], measure: str, *, lowest_first: bool
     ]
 
 
+def pairs_table(runs: Mapping[str, Sequence[Mapping[str, Cell]]], style: str) -> str:
+    """Return what was paired in each run, named if there are several; what is absent is a dash.
+
+    In CSV it is empty.
+    """
+    several = len(runs) > 1
+    rows: list[dict[str, Cell]] = [
+        {"run": run, **pair} if several else {**pair}
+        for run, pairs in runs.items()
+        for pair in pairs
+    ]
+    if not rows:
+        return "no pairs"
+    table = table_of(rows)
+    if style != "csv":
+        table = [["-" if cell is None else cell for cell in row] for row in table]
+    return styled_table(table, style)
+
+
 def ranking_report(table: Table, style: str, measure: str, *, lowest_first: bool = False) -> str:
     """Return a ranking table as text, CSV or LaTeX, the best score there in bold."""
     if style == "csv":

@@ -93,7 +93,9 @@ class TabFile:
             else:
                 expected = f"expected {count} separated by tabs: {names}"
                 self.spoil(fields[0])
-                self.problem(number, 0, f"{len(fields)} columns; {expected}")
+                self.problem(
+                    number, 0, f"{len(fields)} column{'' if len(fields) == 1 else 's'}; {expected}"
+                )
 
     def names(self, line: int, fields: Sequence[str]) -> bool:
         """Check article ids and accessions; `fields` start at the first column."""
@@ -126,7 +128,7 @@ class TabFile:
         """Return a confidence, or None where the field is none."""
         if _NUMBER.fullmatch(field) and 0 < float(field) <= 1:
             return float(field)
-        self.problem(line, column, f"confidence {field!r}; expected a number in ]0, 1]")
+        self.problem(line, column, f"confidence {field!r}; expected a number above 0 and up to 1")
         return None
 
 
@@ -162,7 +164,8 @@ def lost_lines(path: Source, lines: Mapping[str, int], gold: Set[str]) -> tuple[
         return ()
     lost = lost or outside
     count = sum(lines[article] for article in lost)
-    ignored = f"{count} lines of {len(lost)} articles that are not in the gold are ignored"
+    of = "an article that is" if len(lost) == 1 else f"{len(lost)} articles that are"
+    ignored = f"ignored {count} line{'' if count == 1 else 's'} of {of} not in the gold"
     meant = without.get(_folded(lost[0]))
     message = f"{ignored}, the first of {lost[0]!r}{f': the gold has {meant!r}' if meant else ''}"
     return (FileProblem(str(path), 0, 0, message),)

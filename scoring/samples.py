@@ -146,6 +146,7 @@ def _two_lists() -> Iterator[tuple[str, str]]:
 
 _COMMON = ("cell", "study", "result", "sample", "method", "growth", "gene", "model", "level")
 _TELLING = ("interaction", "interacts", "binding", "binds", "complex", "protein", "proteins")
+_TAGS = {"interacts": "VBZ", "binds": "VBZ", "proteins": "NNS"}  # all others are NN
 
 
 def _articles() -> Iterator[tuple[str, str]]:
@@ -153,12 +154,15 @@ def _articles() -> Iterator[tuple[str, str]]:
     chance = random.Random(2010)
     relevant = {article: chance.random() < 0.3 for article in _ARTICLES}
     yield "act/gold.tsv", "".join(gold_lines(ActGold(relevant=relevant)))
-    texts = []
+    texts, tagged = [], []
     for article, label in relevant.items():
         share = (0.25 if label else 0.05) * (0.5 + chance.random())
         words = [_any(chance, _TELLING if chance.random() < share else _COMMON) for _ in range(120)]
         texts.append(f"{article}\t{' '.join(words)}.\n")
+        tokens = " ".join(f"{word}/{_TAGS.get(word, 'NN')}" for word in words)
+        tagged.append(f"{article}\t{tokens} ./.\n")
     yield "act/texts.tsv", "".join(texts)
+    yield "act/tagged.tsv", "".join(tagged)
     for team in _TEAMS:
         for run in (1, 2):
             answers = {}

@@ -107,7 +107,13 @@ def read_standoff_run(
 
 
 def written_annotations(path: Path | str) -> dict[str, str]:
-    """Return the `.a2` texts of a run by article, as `read_standoff_run` has checked them."""
+    r"""Return the `.a2` texts of a run by article, as `read_standoff_run` has checked them.
+
+    >>> Path("run").mkdir()
+    >>> _ = Path("run/doc-1.a2").write_text("T3\tHabitat 0 4\tmilk\n")
+    >>> written_annotations("run")
+    {'doc-1': 'T3\tHabitat 0 4\tmilk\n'}
+    """
     return {
         name: file.data.decode("utf-8-sig", "replace")
         for (name, suffix), file in sorted(_files(Path(path)).items())

@@ -165,9 +165,13 @@ def _other_compression(begin: bytes) -> str | None:
 
 
 def read_lines(path: Source) -> Iterator[str]:
-    """Yield a file's lines without their ends (LF or CRLF); raises `FormatError`.
+    r"""Yield a file's lines without their ends (LF or CRLF); raises `FormatError`.
 
     One block of the file is held at a time.
+
+    >>> _ = Path("run.tsv").write_text("10.1\tP04637\n10.2\tQ00987\r\n")
+    >>> list(read_lines(Path("run.tsv")))
+    ['10.1\tP04637', '10.2\tQ00987']
     """
     first = 1
     for block in line_blocks(path):

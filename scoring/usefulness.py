@@ -6,8 +6,9 @@ first N candidates of an article, 10 s each, instead of reading for what authors
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,12 +86,10 @@ def usefulness(
     )
     rows: list[Usefulness] = []
     for card in runs:
-        for cutoff in cutoffs:
-            rows += useful.rows(card.run, card.signature.view, _lists(card), cutoff)
+        lists = _lists(card)
+        rows += useful.rows(card.run, card.signature.view, dict.fromkeys(cutoffs, lists))
     view = runs[0].signature.view if runs else "raw"
-    for cutoff in cutoffs:
-        rows += useful.rows(IDEAL, view, _ideal(gold, cutoff), cutoff)
-    return rows
+    return rows + useful.rows(IDEAL, view, {cutoff: _ideal(gold, cutoff) for cutoff in cutoffs})
 
 
 def authors_usefulness(
@@ -113,7 +112,7 @@ def authors_usefulness(
         resamples=resamples,
         seed=seed,
     )
-    rows = useful.rows(authors.run, authors.signature.view, _lists(authors), None)
+    rows = useful.rows(authors.run, authors.signature.view, {None: _lists(authors)})
     return [replace(row, minutes=minutes) for row in rows]
 
 
@@ -145,7 +144,7 @@ def _ideal(gold: ItemGold, cutoff: int) -> list[Matches]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Useful:
-    """The usefulness of lists, an article each, at one cutoff."""
+    """The usefulness of lists, an article each."""
 
     articles_in_gold: int
     seconds: float
@@ -154,49 +153,59 @@ class _Useful:
     seed: int
 
     def rows(
-        self, run: str, view: str, lists: Sequence[Matches], cutoff: int | None
+        self, run: str, view: str, lists: Mapping[int | None, Sequence[Matches]]
     ) -> list[Usefulness]:
-        """Return a row for each beta."""
-        cut = [matches.cut(cutoff) for matches in lists]
-        values = np.array(
-            [
-                (
-                    one.hits,
-                    precision(one),
-                    recall(one),
-                    *(f_beta(len(one.ranks), one.hits, one.gold, beta) for beta in self.betas),
+        """Return a row for each cutoff and beta, from a run's lists by cutoff."""
+        tables = {cutoff: self._values(some, cutoff) for cutoff, some in lists.items()}
+        bounds = iter(_bounds(np.hstack(list(tables.values())), self.resamples, self.seed))
+        rows = []
+        for cutoff, values in tables.items():
+            articles = len(values)
+            candidates, precise, found, *scores = (
+                values.mean(axis=0) if articles else np.zeros(values.shape[1])
+            ).tolist()
+            _, precision_bounds, recall_bounds = islice(bounds, 3)
+            for beta, score in zip(self.betas, scores, strict=True):
+                rows.append(
+                    Usefulness(
+                        run=run,
+                        view=view,
+                        articles_scored=articles,
+                        articles_in_gold=self.articles_in_gold,
+                        cutoff=cutoff,
+                        candidates=candidates,
+                        minutes=candidates * self.seconds / 60,
+                        precision=precise,
+                        precision_bounds=precision_bounds,
+                        recall=found,
+                        recall_bounds=recall_bounds,
+                        beta=beta,
+                        f_score=score,
+                        f_bounds=next(bounds),
+                    )
                 )
-                for one in cut
-            ]
-        ).reshape(-1, 3 + len(self.betas))
-        means = values.mean(axis=0).tolist() if cut else [0.0] * (3 + len(self.betas))
-        bounds = _bounds(values[:, 1:], self.resamples, self.seed)
-        return [
-            Usefulness(
-                run=run,
-                view=view,
-                articles_scored=len(lists),
-                articles_in_gold=self.articles_in_gold,
-                cutoff=cutoff,
-                candidates=means[0],
-                minutes=means[0] * self.seconds / 60,
-                precision=means[1],
-                precision_bounds=bounds[0],
-                recall=means[2],
-                recall_bounds=bounds[1],
-                beta=beta,
-                f_score=means[column],
-                f_bounds=bounds[column - 1],
+        return rows
+
+    def _values(self, lists: Sequence[Matches], cutoff: int | None) -> NDArray[np.float64]:
+        """Return hits, precision, recall and F by beta in the first `cutoff` of each list."""
+        rows = [
+            (
+                one.hits,
+                precision(one),
+                recall(one),
+                *(f_beta(len(one.ranks), one.hits, one.gold, beta) for beta in self.betas),
             )
-            for column, beta in enumerate(self.betas, start=3)
+            for one in (matches.cut(cutoff) for matches in lists)
         ]
+        return np.array(rows, dtype=np.float64).reshape(-1, 3 + len(self.betas))
 
 
-def _bounds(rows: NDArray[np.float64], resamples: int, seed: int) -> list[Bounds | None]:
-    if not len(rows) or not resamples:
-        return [None] * rows.shape[1]
-    blocks = resampled(np.random.default_rng(seed), len(rows), resamples)
-    drawn = np.concatenate([weights @ rows for weights in blocks]) / len(rows)
+def _bounds(values: NDArray[np.float64], resamples: int, seed: int) -> Sequence[Bounds | None]:
+    """Return the bounds of each column's mean, all on the same resamples of the articles."""
+    if not len(values) or not resamples:
+        return [None] * values.shape[1]
+    blocks = resampled(np.random.default_rng(seed), len(values), resamples)
+    drawn = np.concatenate([weights @ values for weights in blocks]) / len(values)
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0).tolist()
     return [Bounds(*ends) for ends in zip(low, high, strict=True)]
 

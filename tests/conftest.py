@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests import effort, stores
+from tests import effort, statements, stores
 from tests.hubs import release
 from tests.times import TRACED, Measuring, Times, let_go
 
@@ -50,6 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     stores.chosen[0] = config.getoption("--store")
+    statements.share()
     effort.whole[0] = "not nightly" not in config.getoption("-m")
     settings.load_profile("whole" if effort.whole[0] else "part")
     if path := config.getoption("--times"):

@@ -1,7 +1,5 @@
 """The effort of tests by examples: all of them with the nightly tests, else a part."""
 
-from __future__ import annotations
-
 whole: list[bool] = [False]
 """Whether all examples are tried; `tests/conftest.py` sets it before any test is read."""
 _PART = 4

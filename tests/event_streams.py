@@ -1,7 +1,5 @@
 """Event streams of pages, read as a browser reads them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

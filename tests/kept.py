@@ -1,7 +1,5 @@
 """Phases and lanes as a store keeps them, made with the store's own functions."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 
 from metaserver.base.lanes import Corpus, LaneKey, LaneState

@@ -1,7 +1,5 @@
 """Which libraries a command loads, seen in a process of its own."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

@@ -5,8 +5,6 @@ not match in the end. Such texts are made from the pattern itself: what leads to
 run of what it repeats, and a character that ends it.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

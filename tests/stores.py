@@ -5,8 +5,6 @@ for its disk. It ends with the process that made it, however that ends. A place 
 database of its own, which is made when it is first asked for and has the newest schema.
 """
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 import itertools

@@ -1,14 +1,14 @@
 """The processor time of each test, its child processes included: a report, and two budgets.
 
 `--times FILE` writes a line a test, and prints sums by folder and the longest tests. A test without
-the marks `slow` and `nightly` may take `MOST` seconds, and all of them together `MOST_OF_ALL`;
-where all examples of Hypothesis are tried, there is no budget. Time of the wall is never looked at:
-it says what else the machine does. Fixtures of modules and sessions are counted in the sums, not
-against a test.
+the marks `slow` and `nightly` may take `MOST` seconds, and all of them together `MOST_OF_ALL`; if
+all examples of Hypothesis are tried, there is no budget. The same test takes twice as long on one
+machine as on another, so `MOST` is far above what a test should take: the longest are printed.
+Time of the wall is never looked at: it says what else the machine does. Fixtures of modules and
+sessions are counted in the sums, not against a test.
 """
 
-from __future__ import annotations
-
+import ctypes
 import gc
 import os
 import resource
@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from aiohttp import web_app
 
-MOST = 3.0  # seconds: a test should take less than one
+MOST = 8.0  # seconds: a test should take less than one
 MOST_OF_ALL = 400.0  # seconds: three minutes of two cores are 360, the collection included
 LONGEST = 30  # tests that are printed
 TRACED = 1.7  # times as much under coverage, as measured on Python 3.11
@@ -52,12 +52,15 @@ def _children(process: str) -> Iterator[str]:
 
 
 def let_go() -> None:
-    """Free the hubs that have ended.
+    """Free the hubs that have ended, and give their memory back.
 
     aiohttp keeps the last 1,024 handlers that were asked, each with its application: the whole hub.
+    glibc keeps what is freed below a block that is still used: a large tree's 150 MB, for example.
     """
     web_app._cached_build_middleware.cache_clear()
     gc.collect()
+    if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+        trim(0)
 
 
 class Measuring:

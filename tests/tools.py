@@ -1,7 +1,5 @@
 """Programs that tests need beside the project's own: `.ci/peers` installs them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 

@@ -1,7 +1,5 @@
 """A loop whose clock jumps: hours of waiting pass at once, and a loop that spins is found out."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import selectors

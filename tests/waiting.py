@@ -4,8 +4,6 @@ A condition is looked at again and again until it holds. Only what never comes, 
 machines, ends a test: the deadline is far beyond all that was ever measured.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import time

@@ -33,7 +33,9 @@ def read_gold(path: Path) -> dict[str, bool]:
         if len(columns) != 2 or columns[1] not in {"0", "1"}:
             raise BadInputError(path, f"{line!r:.60}; expected article<TAB>0 or 1", line=number)
         if gold.setdefault(columns[0], columns[1] == "1") != (columns[1] == "1"):
-            raise BadInputError(path, f"article {columns[0]} again, of another class", line=number)
+            raise BadInputError(
+                path, f"article {columns[0]} again, with the other class", line=number
+            )
     return gold
 
 

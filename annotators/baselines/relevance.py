@@ -2,8 +2,9 @@
 
 Proteins and mutations are masked, so that the model learns how they are written about and not
 which they are; sentences are counted by the proteins, interaction words and mutations in them.
-Training needs scikit-learn; prediction only numpy. A model is an `.npz` file of plain arrays, so
-loading one never runs code. It remembers the names that it was trained with by their digest.
+Training needs scikit-learn (the extra `train`), prediction only numpy. A model is an `.npz` file of
+plain arrays, so loading one never runs code. It remembers the names that it was trained with by
+their digest.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import file_digest
-from importlib.resources import files
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,9 +24,8 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from annotators.baselines.articles import read_articles, read_gold
 from annotators.baselines.entities import COUNTED, entities, masked, sentence_counts
-from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
+from annotators.baselines.proteins import read_proteins
 from annotators.contract import Answer
 from annotators.errors import BadInputError
 from annotators.matching import Dictionary
@@ -41,6 +41,7 @@ MOST_BYTES = 16 * 2**20  # of a model's unpacked arrays; they have 2 MiB
 
 _NO_MODEL = (ValueError, KeyError, TypeError, EOFError, MemoryError, zipfile.BadZipFile)
 
+EXTRA = "pip install 'biocreative-metaserver[train]'"
 WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -147,7 +148,10 @@ def train(gold: Mapping[str, bool], texts: Mapping[str, str], names: Path) -> Mo
     """Fit a model on the articles that have both a text and a label; needs both classes.
 
     `names` is a UniProt table. The threshold is the one with the best MCC in cross-validation.
+    Without scikit-learn it raises `BadInputError`.
     """
+    if find_spec("sklearn") is None:
+        raise BadInputError("train-act", f"it needs scikit-learn; expected {EXTRA}")
     known = Dictionary(read_proteins(names))
     articles = [article for article in gold if article in texts]
     rows = [_features(known, texts[article]) for article in articles]
@@ -223,13 +227,6 @@ def _matrix(rows: Sequence[Mapping[int, int]]) -> Any:
     values = [float(count) for row in rows for count in row.values()]
     ends = np.cumsum([0, *map(len, rows)])
     return csr_array((values, columns, ends), shape=(len(rows), FEATURES))
-
-
-def train_shipped() -> Model:
-    """Train on the small set that comes with the package, with the names that do."""
-    data = Path(str(files("annotators"))) / "data"
-    texts = read_articles([data / "act_training.tsv"])
-    return train(read_gold(data / "act_training_gold.tsv"), texts, SHIPPED_NAMES)
 
 
 def _features(known: Dictionary, text: str) -> tuple[Counter[int], Floats]:

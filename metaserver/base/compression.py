@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -46,9 +45,10 @@ def unpack(packed: bytes, limit: int = -1) -> bytes:
             begin = bytes(reader.read(limit))
         if len(begin) == limit:
             return begin
-    with suppress(zstandard.ZstdError):  # several frames, or one of an unknown size
+    try:
         return _unpack_one(decompressor, packed)
-    return b"".join(_frames(decompressor, packed))
+    except zstandard.ZstdError:  # several frames, or one of an unknown size
+        return b"".join(_frames(decompressor, packed))
 
 
 def _unpack_one(decompressor: zstandard.ZstdDecompressor, packed: bytes) -> bytes:

@@ -57,11 +57,11 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     def words(self) -> str:
         """Return the terms on a single line."""
         checked = f"UniProt release {self.release}" if self.release else "accessions by their form"
-        phase = f"For phase {self.phase}" if self.phase else "For no phase"
+        phase = f"For phase {self.phase}" if self.phase else "Without a phase"
         parts = (
             f"{phase}: {', '.join(self.tasks) or 'no task'}",
             checked,
-            f"{self.timeout:g} s an article",
+            f"{self.timeout:g} s per article",
             f"answers up to {self.answer_bytes:,} bytes",
         )
         return " · ".join(parts)

@@ -136,7 +136,8 @@ class MethodQuality(msgspec.Struct, frozen=True, kw_only=True):
 
     `f_score` is F_10 at 30 candidates, `short_f_score` that for lists cut at the minimum
     probability, `candidates` their mean length, `calibration_error` is the expected calibration
-    error. They are null for methods without probabilities.
+    error, `likely_error` that of candidates above 0.1. They are null for methods without
+    probabilities.
     """
 
     method: str
@@ -145,6 +146,7 @@ class MethodQuality(msgspec.Struct, frozen=True, kw_only=True):
     short_f_score: float | None = None
     candidates: float | None = None
     calibration_error: float | None = None
+    likely_error: float | None = None
 
 
 class CalibrationBin(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ MetaserverError
 ├── CallbackError       a server's callback that the hub does not take; carries the reason
 └── HubError            the hub's own fault: the attempt is not charged to the team
     ├── StaleLaneError     another hub has taken the lane: stop working on it
+    ├── ReplacedError      another process leads the hub
     └── UnavailableError   the store cannot take an answer now (disk full, database locked)
 """
 
@@ -119,6 +120,10 @@ class HubError(MetaserverError):
 
 class StaleLaneError(HubError):
     """The lane's epoch is no longer ours: another hub works on it."""
+
+
+class ReplacedError(HubError):
+    """Another process leads the hub, so that this one may not write as its leader."""
 
 
 class UnavailableError(HubError):

@@ -164,6 +164,7 @@ class Phase:
     name: PhaseName
     own_name: str
     challenge: str
+    challenge_title: str
     timezone: str
     plan: PhasePlan
     reached: PhaseState | None

@@ -113,7 +113,7 @@ class AnswerRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The rules by which a phase reads answers; None, or no text, takes the hub's own setting.
 
     `normalise` is for accessions (`uniprot.normalise`); the others complete answers of historic
-    servers (`answers`): `mention_type` is read into mentions without one.
+    servers (`answers`): `mention_type` is read into mentions without a type.
     """
 
     normalise: Normalisation | None = None

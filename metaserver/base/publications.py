@@ -61,7 +61,7 @@ class Publication(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return tuple(filter(None, (self.pmid, self.pmcid, self.doi)))
 
     def over(self, other: Publication) -> Publication:
-        """Return this one with what it lacks from another."""
+        """Return this publication with what it lacks from another."""
         return msgspec.structs.replace(
             self,
             **{

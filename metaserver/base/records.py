@@ -143,7 +143,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=2_000,
-            description="Settings of the protocol, NAME=VALUE, one a line. Most need none.",
+            description="Settings of the protocol, NAME=VALUE, one per line. Most need none.",
             extra={"input": "long"},
         ),
     ] = ""

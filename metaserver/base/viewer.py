@@ -57,7 +57,8 @@ class Token:
 
     `parent` is the issuing token's id; None if issued at the command line. A token with a `person`
     is a membership: its secret is nobody's, and only the sessions of that person use it. `owner`:
-    the person also decides who belongs to the team.
+    the person also decides who belongs to the team. `challenge`: an organiser is that of this
+    challenge alone.
     """
 
     id: int
@@ -72,18 +73,21 @@ class Token:
     parent: int | None = None
     person: int | None = None
     owner: bool = False
+    challenge: str | None = None
 
     @property
     def bearer(self) -> str:
         """The token holder's name in the audit log: "team blue", "organiser ana", "person 7 Ana,
-        team blue".
+        organiser of challenge bc".
         """
-        if self.person is not None:
-            capacity = f"team {self.team}" if self.role is Role.TEAM else self.role.value
-            return f"{person_name(self.person, self.label)}, {capacity}"
+        capacity = self.role.value
         if self.role is Role.TEAM:
-            return f"team {self.team}"
-        return f"{self.role} {self.label}".strip()
+            capacity = f"team {self.team}"
+        elif self.challenge is not None:
+            capacity = f"{self.role} of challenge {self.challenge}"
+        if self.person is not None:
+            return f"{person_name(self.person, self.label)}, {capacity}"
+        return capacity if self.role is Role.TEAM else f"{capacity} {self.label}".strip()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,7 +130,7 @@ PERSON_LINK_SECONDS: Mapping[PersonLinkKind, float] = {
 class PersonLink:
     """A person's one-time link, without its secret. Times are Unix seconds.
 
-    `role`, `team` and `owner` are what an invitation gives.
+    `role`, `team`, `owner` and `challenge` are what an invitation gives.
     """
 
     id: int
@@ -138,6 +142,7 @@ class PersonLink:
     team: TeamName | None = None
     team_id: int | None = None
     owner: bool = False
+    challenge: str | None = None
     person_id: int | None = None  # who adds a provider to the account
     tries: int = 0
     mail_due: bool = False

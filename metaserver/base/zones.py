@@ -144,4 +144,5 @@ def in_words(seconds: float) -> str:
     for unit, size, limit in (("s", 1, 60), ("min", 60, 5400), ("h", 3600, 172800)):
         if seconds < limit:
             return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 86400:.3g} d"
+    days = seconds / 86400
+    return f"{days:.3g} d" if days < 1000 else f"{days:,.0f} d"

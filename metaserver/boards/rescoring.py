@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, TypeAlias
 
 import msgspec
@@ -18,6 +18,10 @@ from metaserver.store.runs import OfflineRun
 
 CHUNK = 512
 """Answers that are read and scored at a time."""
+
+_members: msgspec.json.Decoder[dict[TaskName, msgspec.Raw]] = msgspec.json.Decoder(
+    dict[TaskName, msgspec.Raw]
+)
 
 Scored: TypeAlias = Callable[[int], Awaitable[None]]
 """Called between two chunks with how many answers were scored."""
@@ -68,17 +72,20 @@ def _put_packed(
     board: Scoreboard, name: ServerName, corpus: Corpus, answers: Iterable[PackedAnswer]
 ) -> None:
     tasks = {task.name for task in board.tasks()}
-    for position, packed in answers:
-        members = msgspec.json.decode(unpack(packed), type=dict[TaskName, msgspec.Raw])
-        payloads = {
-            task: msgspec.json.decode(member) for task, member in members.items() if task in tasks
-        }
-        board.put(name, corpus.ids[position], payloads)
+    board.put_all(
+        name,
+        ((corpus.ids[position], _payloads(unpack(packed), tasks)) for position, packed in answers),
+    )
+
+
+def _payloads(content: bytes, tasks: Set[TaskName]) -> Mapping[TaskName, Any]:
+    """Return the parts of a stored answer for these tasks."""
+    members = _members.decode(content)
+    return {task: msgspec.json.decode(members[task]) for task in tasks & members.keys()}
 
 
 def _put_run(board: Scoreboard, run: OfflineRun, answers: Sequence[tuple[ArticleId, Any]]) -> None:
-    for article, payload in answers:
-        board.put(run.name, article, {run.task: payload})
+    board.put_all(run.name, ((article, {run.task: payload}) for article, payload in answers))
 
 
 def _make_means(board: Scoreboard) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,13 +229,22 @@ class _Runs:
 
 def score_of(scorer: Scorer, policy: ArticlePolicy, mask: Mask) -> Score:
     """Return a run's score; `mask` says which articles of the gold are over for it."""
-    if not isinstance(scorer, CountingScorer):
+    if not _counts(scorer):
         return scorer.score()
     if policy is ArticlePolicy.ALL:
         return scorer.score_all(mask)
     score = scorer.score()
     counted = max(int(np.count_nonzero(mask)), score.answered or 0, score.articles_scored)
     return replace(score, articles_counted=counted)
+
+
+_counting: dict[type[Scorer], bool] = {}  # Python looks up each member at every question
+
+
+def _counts(scorer: Scorer) -> TypeGuard[CountingScorer]:
+    if (kind := type(scorer)) not in _counting:
+        _counting[kind] = isinstance(scorer, CountingScorer)
+    return _counting[kind]
 
 
 def score_alone(
@@ -383,7 +392,24 @@ class Scoreboard:
 
         Missing preparations are made now.
         """
+        self._put(self._runs, server, article, payloads, prepared)
+
+    def put_all(
+        self, server: ServerName, answers: Iterable[tuple[ArticleId, Mapping[TaskName, Any]]]
+    ) -> None:
+        """Score many articles for a server's runs."""
         boards = self._runs
+        for article, payloads in answers:
+            self._put(boards, server, article, payloads, NOTHING)
+
+    def _put(
+        self,
+        boards: Mapping[tuple[TaskName, View], _Runs],
+        server: ServerName,
+        article: ArticleId,
+        payloads: Mapping[TaskName, Any],
+        prepared: Mapping[BoardKey, Any],
+    ) -> None:
         for name, view, key in self._keys_of(payloads):
             value = prepared[key] if key in prepared else key.empty.prepare(article, payloads[name])
             boards[name, view].put(server, key, article, value)

@@ -24,8 +24,8 @@ class EndedAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """The measurements of an ended attempt.
 
     `at` is the time it ended (Unix seconds), `hits` the number kept from its answer,
-    `article_bytes` the sent article's size; `final` is True if the article is finished for the
-    lane.
+    `article_bytes` the sent article's size; `first` is True for the article's first attempt,
+    `final` if the article is finished for the lane.
     """
 
     at: float
@@ -33,6 +33,7 @@ class EndedAttempt(msgspec.Struct, frozen=True, kw_only=True):
     timings: Timings
     hits: int = 0
     article_bytes: int = 0
+    first: bool = True
     final: bool = True
 
     @classmethod
@@ -44,6 +45,7 @@ class EndedAttempt(msgspec.Struct, frozen=True, kw_only=True):
             timings=attempt.timings,
             hits=hits,
             article_bytes=article_bytes,
+            first=attempt.number == 1,
             final=final,
         )
 
@@ -54,7 +56,7 @@ class _Packed(msgspec.Struct, array_like=True):
     outcomes: dict[Outcome, int]
     times: dict[str, bytes]
     censored: dict[str, int]
-    sums: tuple[int, int, int, int]
+    sums: tuple[int, int, int, int, int]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -63,14 +65,16 @@ class Tally:
 
     `times` has a histogram for "total" (attempts that brought a response or timed out) and for each
     phase that was reached. `censored` counts the durations cut by the time limit, whose true values
-    are longer. `microseconds` and `article_bytes` are sums over the answered and the timed-out
-    attempts, the latter with the time limit.
+    are longer. `at_first` counts the articles answered at their first attempt. `microseconds` and
+    `article_bytes` are sums over the answered and the timed-out attempts, the latter with the time
+    limit.
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     times: dict[str, TimeHistogram] = field(default_factory=dict)
     censored: Counter[str] = field(default_factory=Counter)
     given_up: int = 0
+    at_first: int = 0
     hits: int = 0
     article_bytes: int = 0
     microseconds: int = 0
@@ -90,6 +94,7 @@ class Tally:
         outcome, timings = ended.outcome, ended.timings
         self.outcomes[outcome] += 1
         self.given_up += ended.final and outcome not in ANSWERED
+        self.at_first += ended.first and outcome in ANSWERED
         if outcome is Outcome.CANCELLED:
             return
         timed_out = outcome is Outcome.TIMEOUT
@@ -128,11 +133,15 @@ class Tally:
             if name not in self.times:
                 self.times[name] = TimeHistogram()
             self.times[name].merge(times)
-        self._add_sums((other.given_up, other.hits, other.article_bytes, other.microseconds))
+        self._add_sums(other._sums())
+
+    def _sums(self) -> tuple[int, int, int, int, int]:
+        return self.given_up, self.at_first, self.hits, self.article_bytes, self.microseconds
 
     def _add_sums(self, sums: Iterable[int]) -> None:
-        given_up, hits, article_bytes, microseconds = sums
+        given_up, at_first, hits, article_bytes, microseconds = sums
         self.given_up += given_up
+        self.at_first += at_first
         self.hits += hits
         self.article_bytes += article_bytes
         self.microseconds += microseconds
@@ -144,7 +153,7 @@ class Tally:
                 outcomes=self.outcomes,
                 times={name: times.to_bytes() for name, times in self.times.items()},
                 censored=self.censored,
-                sums=(self.given_up, self.hits, self.article_bytes, self.microseconds),
+                sums=self._sums(),
             )
         )
 

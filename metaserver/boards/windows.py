@@ -76,6 +76,7 @@ class ServerWindow:
     """A server's measures in a window.
 
     `since` and `until` (Unix seconds) bound the time counted: the window less at most one bucket.
+    Of the `answered` articles `at_first` were answered at their first attempt.
     `throughput` is articles answered per minute in that time, from the server's first event on;
     None before. `times` has "total" and the phases that were reached, in seconds.
     """
@@ -87,6 +88,7 @@ class ServerWindow:
     note: str
     outcomes: Mapping[Outcome, int]
     answered: int
+    at_first: int
     given_up: int
     throughput: float | None
     times: Mapping[str, Timing]
@@ -151,6 +153,7 @@ class Windows:
             note=history.note,
             outcomes=dict(tally.outcomes),
             answered=tally.answered,
+            at_first=tally.at_first,
             given_up=tally.given_up,
             throughput=tally.answered / minutes if minutes > 0 else None,
             times=timings(tally, self._time_limit),

@@ -157,13 +157,15 @@ def add_results(parser: ArgumentParser) -> None:
     parser.description = (
         "Has a running hub make the results package of a phase that is frozen or closed, and"
         " writes it into a folder: tables (CSV, LaTeX), figures, pairwise tests, response"
-        " statistics, runs, signatures, and a report of one page. Needs a token of role organiser."
+        " statistics, runs, signatures, and a report of one page. Needs the token of an organiser."
     )
     add = parser.add_argument
     add("phase", metavar="PHASE", help="the phase")
     add("--out", type=Path, required=True, metavar="DIR", help="a new or empty folder")
     add("--gold", action="store_true", help="with the gold, and with the tables that reveal it")
     add("--license", default="", metavar="URL", help="the licence that it shall be under")
+    add("--author", default=[], action="append", metavar="NAME",
+        help="who it is by; given once for each person")  # fmt: skip
     add("--hub", metavar="URL",
         help=f"where the hub is (default: {URL_VARIABLE}, or {DEFAULT_URL})")  # fmt: skip
     add("--token-file", type=Path, metavar="FILE",
@@ -193,7 +195,8 @@ def add_rehearse(parser: ArgumentParser) -> None:
     parser.description = (
         "Plays a challenge of BioCreative II.5's size against simulated teams on this machine, many"
         " times as fast: with slow servers, faults, absences, and a hub that is killed half-way."
-        " Leaves a results package. Exit status 1 where an answer is lost or scored twice."
+        " Leaves a results package, and its pages up until Ctrl-C. Exit status 1 if an answer is"
+        " lost or scored twice."
     )
     add = parser.add_argument
     add("--out", type=Path, required=True, metavar="DIR", help="a new or empty folder")
@@ -207,6 +210,8 @@ def add_rehearse(parser: ArgumentParser) -> None:
         help="times as fast as a challenge (default %(default)g)")  # fmt: skip
     add("--seed", type=int, default=1, metavar="N",
         help="of articles, gold, answers and faults (default %(default)s)")  # fmt: skip
+    add("--port", type=int, default=0, metavar="N", help="of the pages (default: a free one)")
+    add("--exit", action="store_true", help="stop after the results package")
     add("--keep", action="store_true", help="keep the hub's folder, settings and log in --out too")
 
 
@@ -279,11 +284,11 @@ def add_uniprot(parser: ArgumentParser) -> None:
     build.add_argument("--names", action="store_true",
         help="add names, symbols and organisms of the reviewed entries")  # fmt: skip
     lookup = actions.add_parser(
-        "lookup", help="judge accessions: a line each of accession, verdict and reason"
+        "lookup", help="judge accessions: per line accession, verdict and reason"
     )
     _add_release(lookup)
     lookup.add_argument("accessions", nargs="*", metavar="ACC",
-        help="none: one a line from standard input")  # fmt: skip
+        help="none: one per line from standard input")  # fmt: skip
     lookup.add_argument("--details", action="store_true",
         help="add each entry's species and UniRef50 cluster")  # fmt: skip
     names = actions.add_parser("names", help="find reviewed entries by symbol or name")

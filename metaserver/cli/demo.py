@@ -25,7 +25,7 @@ from rich.console import Console
 
 from metaserver.base.errors import HubError, InputError
 from metaserver.base.records import PhaseName, Server, ServerName, TaskName
-from metaserver.base.states import Role, ServerState
+from metaserver.base.states import Role, ServerState, Visibility
 from metaserver.boards.snapshots import ServerStatus
 from metaserver.cli.console import make_console, print_summary, say, shown
 from metaserver.cli.folder import make_folder
@@ -38,20 +38,31 @@ from metaserver.config import Settings
 from metaserver.corpus import read_articles
 from metaserver.curation.operations import requests
 from metaserver.curation.operations.requests import NewRequest, RequestDetail, RequestQuery
-from metaserver.operations import challenge_pages, challenges, conformance, servers, tokens
+from metaserver.operations import (
+    challenge_pages,
+    challenges,
+    conformance,
+    phases,
+    publishing,
+    servers,
+    tokens,
+)
 from metaserver.operations.caller import Caller
-from metaserver.operations.challenge_pages import ChallengeEdit, NewAnnouncement
+from metaserver.operations.challenge_pages import ChallengeEdit
 from metaserver.operations.challenges import NewChallenge
 from metaserver.operations.conformance import ServerTest
 from metaserver.operations.context import HubContext
-from metaserver.operations.fields import OneChallenge
+from metaserver.operations.fields import OnePhase
 from metaserver.operations.jobs import JobQuery
 from metaserver.operations.jobs import get as get_job
+from metaserver.operations.publishing import NewPublication
 from metaserver.operations.servers import Consent
 from metaserver.operations.table import ask
 from metaserver.operations.tokens import NewToken
+from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.jobs import MOST_AT_WORK
 from metaserver.phases.live import LiveBoards
+from metaserver.phases.runtime import RunningPhase
 from metaserver.publication.pages import PAGES
 from metaserver.uniprot import build_release
 from metaserver.web.public.open_pages import make_pages_app
@@ -101,6 +112,19 @@ def print_request(console: Console, request: RequestDetail) -> None:
     """Print a request as `metaserver consensus ask` does."""
     say(console, "\na curator asks all servers about an article that is in no phase:\n")
     console.print(view(msgspec.to_builtins(request)))
+
+
+# -- the end of the demo: its results are published ------------------------------------------------
+
+
+async def publish(hub: HubContext, running: RunningPhase) -> None:
+    """Freeze the phase, and publish its results with an announcement."""
+    phase = OnePhase(phase=running.name)
+    await ask(hub, ORGANISER, phases.freeze, phase)
+    await hub.part(BoardArchiver).look(running)
+    plan = await ask(hub, ORGANISER, publishing.plan, phase)
+    said = NewPublication(phase=plan.phase, title=plan.title, text=plan.text)
+    await ask(hub, ORGANISER, publishing.publish, said)
 
 
 # -- the annotation servers of the demo: the kit's baselines, each a process -----------------------
@@ -296,12 +320,6 @@ class DemoChallenge:
     servers: Mapping[str, Sequence[str]]
 
 
-DEMO = OneChallenge(challenge=PHASE)
-OVER = NewAnnouncement(
-    challenge=PHASE,
-    title="All servers have ended",
-    text="The boards are final. The pages stay up until the command is stopped.",
-)
 INTERACTIONS = DemoChallenge(
     title="Demo: protein interactions",
     about="about.md",
@@ -365,7 +383,11 @@ async def _demo(
         gold = {TaskName(task): data / f"gold_{task.lower()}.tsv" for task in challenge.tasks}
         release = build_release([names], name="demo", out=scratch / "uniprot")
         phase = SinglePhase(
-            name=PHASE, servers=servers, gold=read_gold(gold, release), release=release
+            name=PHASE,
+            servers=servers,
+            gold=read_gold(gold, release),
+            release=release,
+            visibility=Visibility.PUBLIC,
         )
         articles = read_articles([data / "articles"])
         opened = open_phase(phase, articles, settings, settings.address_guard())
@@ -377,8 +399,7 @@ async def _demo(
         details: list[RequestDetail] = []
 
         async def end() -> None:
-            if not await ask(hub, ORGANISER, challenge_pages.list_announcements, DEMO):
-                await ask(hub, ORGANISER, challenge_pages.announce, OVER)
+            await publish(hub, running)
             if challenge is INTERACTIONS:
                 details.append(await ask_as_curator(hub, servers))
 
@@ -395,7 +416,9 @@ async def _demo(
             print_request(console, detail)
         say(console, NEXT)
         if stay:
-            console.print(f"\nthe pages stay up at [bold]{address}[/] until Ctrl-C")
+            console.print(
+                f"\nthe pages stay up until Ctrl-C; results: [bold]{address}results/{PHASE}[/]"
+            )
             await work(hub, notices=False)
     return 0
 

@@ -78,7 +78,7 @@ async def _deep(settings: Settings, *, repair: bool) -> int:
         for fault in found:
             print(Finding(FindingSeverity.ERROR, "folder", f"{place_of_store}: {fault}"))
         if found:
-            print("to repair: stop the hub, and restore its last backup (metaserver restore)")
+            print("to repair: stop the hub, and restore its last backup (docs/operating.md)")
             return FOUND
     async with open_reader(place_of_store) as reader:
         async for lane in verify(reader, settings, time.time()):

@@ -78,12 +78,12 @@ async def open_hub(
         ) as client,
     ):
         member = HubMember(store, role)
-        member.key = client.keyring.digest
         leader = Leader(store, member)
         led = store.fenced(leader.require)
         scheduler = Scheduler(
             store, client, settings, member, clock=clock, patience=patience, releases=releases
         )
+        member.lacks, member.key = scheduler.locked.reason, client.keyring.digest
         follower = StoreFollower(store, scheduler)
         metrics = Metrics(
             Sources(
@@ -169,7 +169,7 @@ async def work(hub: HubContext, *, notices: bool = True) -> None:
                 group.create_task(hub.phases.follower.run(), name="follower")
                 group.create_task(hub.jobs.board.run(), name="job board")
             elif isinstance(hub.store.place, PostgresUrl):
-                group.create_task(hub.phases.follower.mend(), name="follower")
+                group.create_task(hub.phases.follower.reload_after_failures(), name="follower")
             group.create_task(hub.part(AggregateKeeper).run(), name="keeper")
             group.create_task(hub.part(CurationParts).requests.run(), name="requests")
             group.create_task(hub.part(Metrics).watch_loop(), name="loop lag")

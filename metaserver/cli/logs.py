@@ -23,8 +23,8 @@ from metaserver.store.tokens import FORM as TOKEN
 HIDDEN = "***"
 TOO_OPEN = ("aiosqlite",)
 """Loggers that write every statement's values at debug level: texts, gold, addresses."""
-TOO_CHATTY = ("alembic.runtime.plugins",)
-"""Loggers whose start messages say nothing about the hub."""
+TOO_CHATTY = ("alembic",)
+"""Loggers that say how they begin; the hub itself says what becomes of its store."""
 SECRET = r"(?>[\w-]*(?:token|secret|password|passwd|authorization|cookie|csrf|api_?key)[\w-]*)"  # noqa: S105 (a pattern)
 NAME = re.compile(SECRET, re.IGNORECASE)
 SCHEME = re.compile(r"\b(bearer|basic|digest)\s+[\w.~+/=:-]{6,}", re.IGNORECASE)

@@ -184,7 +184,7 @@ def main(args: argparse.Namespace) -> int:
         token=read_token(args.token_file),
     )
     try:
-        body = {"gold": args.gold, "license": args.license}
+        body = {"gold": args.gold, "license": args.license, "authors": "\n".join(args.author)}
         job = hub.ask("POST", PATH, places={"phase": args.phase}, body=body)
         followed(hub, job)
         with tempfile.TemporaryDirectory(prefix="metaserver-results-") as folder:

@@ -7,6 +7,7 @@ import asyncio
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -43,8 +44,15 @@ from metaserver.cli.rehearsal.plan import (
     read_proteins,
     scaled,
 )
-from metaserver.config import ChallengeSettings, PhaseSettings, Settings, read_settings
+from metaserver.config import (
+    ChallengeSettings,
+    PhaseSettings,
+    Settings,
+    WebSettings,
+    read_settings,
+)
 from metaserver.uniprot import build_release
+from metaserver.web.server import require_free
 
 # -- the settings of a rehearsal: the organiser's, or the defaults, in the rehearsal's time --------
 
@@ -197,6 +205,7 @@ class Rehearsal:
     async def run(self) -> int:
         """Play it; return the exit status."""
         args = self._args
+        await require_free(WebSettings(port=args.port))
         self._say(f"drawing {args.articles} articles and {args.servers} servers (seed {args.seed})")
         servers = await asyncio.to_thread(self._prepare)
         plan, log = self._folder / "plan.json", self._folder / LOG
@@ -205,7 +214,12 @@ class Rehearsal:
             try:
                 await process.start()
                 self._write_settings(int(process.address.rstrip("/").rpartition(":")[2]))
-                return await self._play(process, servers, dict(addresses))
+                status = await self._play(process, servers, dict(addresses))
+                if not args.exit:
+                    self._say(f"the pages stay up until Ctrl-C: {process.address}")
+                    with suppress(asyncio.CancelledError):
+                        await process.ended()
+                return status
             finally:
                 await process.stop()
 
@@ -264,7 +278,7 @@ class Rehearsal:
         secret = self._folder / "token"
         await asyncio.to_thread(_write, secret, token)
         order = argparse.Namespace(
-            phase=phase, out=self._args.out / RESULTS, gold=True, license="",
+            phase=phase, out=self._args.out / RESULTS, gold=True, license="", author=[],
             hub=process.address, token_file=secret,
         )  # fmt: skip
         try:
@@ -293,7 +307,7 @@ class Rehearsal:
         limit = self._terms.phase.limits.concurrency
         servers = [scaled(server, args.speed, limit) for server in drawn]
         (folder / "plan.json").write_bytes(msgspec.json.encode(servers))
-        self._write_settings(0)
+        self._write_settings(args.port)
         return servers
 
     def _write_literature(self, literature: Literature) -> None:

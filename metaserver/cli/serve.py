@@ -102,6 +102,7 @@ async def work_lanes(
                     said += f", its health at {await stack.enter_async_context(app)}"
                 group = await stack.enter_async_context(asyncio.TaskGroup())
                 group.create_task(member.run(), name="membership")
+                group.create_task(works.locked.run(), name="key")
                 group.create_task(holder.run(), name="lanes")
                 say_ready(said)
         finally:

@@ -17,7 +17,7 @@ from metaserver.base.errors import HubError, InputError, UnavailableError
 from metaserver.base.lanes import LaneKey
 from metaserver.base.plans import PhasePlan
 from metaserver.base.records import Article, LaneControl, PhaseName, Server, ServerName, TaskName
-from metaserver.base.states import OPEN_STATES, Control, Role
+from metaserver.base.states import OPEN_STATES, Control, Role, Visibility
 from metaserver.boards.gold import no_accession, unanswerable
 from metaserver.cli.hub import open_hub, work
 from metaserver.config import Settings
@@ -46,7 +46,12 @@ class GoldContent(NamedTuple):
 
 
 def read_servers(options: Sequence[str], concurrency: int) -> Sequence[Server]:
-    """Read `NAME=URL` options; names are file names too, so they are kept plain."""
+    """Read `NAME=URL` options; names are file names too, so they are kept plain.
+
+    >>> [server] = read_servers(["good=http://127.0.0.1:8001/"], concurrency=1)
+    >>> server.name, server.url
+    ('good', 'http://127.0.0.1:8001/')
+    """
     servers: dict[str, Server] = {}
     for option in options:
         name, equals, url = option.partition("=")
@@ -88,12 +93,16 @@ NEVER_STARTED = LaneControl(control=Control.PAUSED, note="")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SinglePhase:
-    """A phase but for its articles, which are kept in the store alone."""
+    """A phase but for its articles, which are kept in the store alone.
+
+    `visibility` is of its scores in a service that serves the store later.
+    """
 
     name: PhaseName
     servers: Sequence[Server]
     gold: Mapping[TaskName, GoldContent]
     release: Release
+    visibility: Visibility = Visibility.HIDDEN
 
     @property
     def caller(self) -> Caller:
@@ -210,7 +219,7 @@ async def _add_phase(
     challenge = await _challenge(connection, single)
     version = await phases.add_corpus_version(connection, name, corpus_id, source)
     await audit_log(connection, single.caller, "corpora.import", name, version=version)
-    plan = PhasePlan()  # a service shows its scores to organisers
+    plan = PhasePlan(visibility=single.visibility)
     phase_id = await phases.add(
         connection, name, challenge, plan, corpus_id=corpus_id, release=release
     )

@@ -163,7 +163,10 @@ def _wrong(entry: zipfile.ZipInfo, limits: ZipLimits) -> str:
         (kind not in (0, stat.S_IFREG, stat.S_IFDIR), "a link or a device; expected a file"),
         (bool(entry.flag_bits & _ENCRYPTED), "encrypted; expected a file that can be read"),
         (entry.compress_type not in _METHODS, "of a kind of compression other than deflate"),
-        (PurePosixPath(written).suffix.lower() in _SUFFIXES, "an archive within the archive"),
+        (
+            PurePosixPath(written).suffix.lower() in _SUFFIXES,
+            "a zip inside a zip; put its files into the outer one",
+        ),
         (entry.file_size > limits.file_bytes, f"larger than {limits.file_bytes:,} bytes"),
     )
     return next((message for wrong, message in checks if wrong), "")
@@ -192,5 +195,5 @@ def _read(
             if len(data) > remaining:
                 raise InputError(place, "the files are larger than an honest zip of this size")
     if data.startswith(_STARTS):
-        raise InputError(place, "an archive within the archive")
+        raise InputError(place, "a zip inside a zip; put its files into the outer one")
     return bytes(data)

@@ -234,7 +234,7 @@ class _Page:
             self._label = ""  # a label without text after it is dropped
 
     def _add_formula(self, formula: _Element, blank: str) -> None:
-        """Write a formula's text; one that has none, as an image, leaves a mark."""
+        """Write a formula's text; a formula without text, as an image, leaves a mark."""
         page = _Page()
         page._add_content(formula)
         page.end_line()

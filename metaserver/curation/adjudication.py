@@ -1,8 +1,8 @@
 """Two curators' decisions made into one: disagreements, rulings on them, and the gold that results.
 
 What both accepted passes, what both rejected or left out does not. What differs is a disagreement,
-on which an adjudicator rules. The gold goes to the preview of a phase's gold, as any other gold
-does.
+on which an adjudicator rules; so is a pair that both accepted with other methods, which changes no
+gold. The gold goes to the preview of a phase's gold, as any other gold does.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TypeAlias
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation.agreement import CuratorWork, item_of
 from metaserver.curation.decisions import CurationState, Decision, ItemDecision
+from metaserver.curation.experiments import Experiment
 from scoring import ActGold, Gold, ItemGold, Task
 from scoring.tasks import Item
 
@@ -27,14 +28,15 @@ class RulingChoice(StrEnum):
 
     FIRST = "1"  # as the first curator decided
     SECOND = "2"  # as the second
-    BOTH = "both"  # accepted: for items that differ and are both right
-    NEITHER = "neither"  # not accepted
+    BOTH = "both"  # accepted: for items that differ and are both right; with both's methods
+    NEITHER = "neither"  # not accepted; if both accepted it, without their methods
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Disagreement:
     """An item that one curator accepted and the other did not, with the decisions of both.
 
+    Or a pair that both accepted, with detection methods that differ: `of_methods`.
     For ACT, `item` is empty and the decisions are those on the article's class: "accepted" is
     relevant.
     """
@@ -50,8 +52,26 @@ class Disagreement:
         """The key by which a ruling names it."""
         return self.article, self.item
 
+    @property
+    def of_methods(self) -> bool:
+        """True for a pair that both accepted: they differ on its methods alone."""
+        return self.task is Task.IPT and self.first.decision == self.second.decision
+
+    def outcome(self, ruling: RulingChoice) -> str:
+        """Return a ruling's effect, in words that change if a curator it follows does."""
+        experiments = self.experiments(ruling) if self.of_methods else ()
+        return " ".join((self.verdict(ruling), *sorted({one.method for one in experiments})))
+
+    def experiments(self, ruling: RulingChoice) -> tuple[Experiment, ...]:
+        """Return the experiments that a ruling on methods leaves a pair."""
+        first, second = self.first.experiments, self.second.experiments
+        both = tuple(dict.fromkeys((*first, *second)))
+        return {"1": first, "2": second, "both": both, "neither": ()}[ruling]
+
     def verdict(self, ruling: RulingChoice) -> Decision:
         """Return the decision that a ruling makes of the two."""
+        if self.of_methods:
+            return "accepted"
         match ruling:
             case RulingChoice.FIRST:
                 return self.first.decision
@@ -109,7 +129,7 @@ def disagreements(first: CuratorWork, second: CuratorWork, task: Task | str) -> 
             continue
         for item in _questions(state, second_state, task):
             a, b = _decision(state, task, item), _decision(second_state, task, item)
-            if _differ(a, b, task):
+            if _differ(a, b, task) or _methods_differ(a, b):
                 open_.append(Disagreement(task=task, article=article, item=item, first=a, second=b))
     return open_
 
@@ -131,11 +151,14 @@ def merge(
 ) -> Merged:
     """Return a set's gold: what both accepted, and what the adjudicator ruled.
 
-    Raises `RefusedError` while a disagreement has no ruling, and for a ruling without disagreement.
+    Raises `RefusedError` while a disagreement on the gold has no ruling, and for a ruling without
+    disagreement.
     """
     task = Task(task)
     open_ = {
-        disagreement.question: disagreement for disagreement in disagreements(first, second, task)
+        disagreement.question: disagreement
+        for disagreement in disagreements(first, second, task)
+        if not disagreement.of_methods
     }
     if missing := len(open_.keys() - rulings.keys()):
         raise RefusedError(Refusal.STATE, f"{missing} of {len(open_)} disagreements have no ruling")
@@ -162,7 +185,7 @@ def merge(
                 agreed += verdict == "accepted" or task is Task.ACT
             if task is Task.ACT and verdict != "undecided":
                 relevant[article] = verdict == "accepted"
-            elif verdict == "accepted":
+            elif verdict == "accepted" and not _is_negative(state, second_state, item):
                 accepted.append(item_of(item))
         if accepted:
             items[article] = frozenset(accepted)
@@ -216,3 +239,16 @@ def _differ(a: ItemDecision, b: ItemDecision, task: Task) -> bool:
     if task is Task.ACT:
         return a.decision != b.decision
     return (a.decision == "accepted") != (b.decision == "accepted")
+
+
+def _is_negative(first: CurationState, second: CurationState, item: tuple[str, ...]) -> bool:
+    """Return whether who accepted a pair has experiments alone that showed no interaction."""
+    sides = [_decision(state, Task.IPT, item) for state in (first, second)]
+    accepted = [side.experiments for side in sides if side.decision == "accepted"]
+    return any(accepted) and all(one.negative for experiments in accepted for one in experiments)
+
+
+def _methods_differ(a: ItemDecision, b: ItemDecision) -> bool:
+    """Return whether both accepted, and each said a method; who said none does not differ."""
+    methods = [{one.method for one in side.experiments if one.method} for side in (a, b)]
+    return a.decision == b.decision == "accepted" and all(methods) and methods[0] != methods[1]

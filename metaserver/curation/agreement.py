@@ -8,11 +8,12 @@ rejected, a candidate not seen or not decided is missing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from metaserver.curation.decisions import CurationState
+from metaserver.curation.experiments import UNSAID
 from scoring import Agreement, OptionError, Task, agree, pair
 from scoring.agreement import Annotations, Estimate, masi
 from scoring.intervals import LEVEL, Bounds
@@ -40,6 +41,17 @@ class CuratorWork:
             for article, state in self.states.items()
         }
 
+    def methods(self) -> Annotations:
+        """Return the accepted pairs of each article, once with each of their detection methods."""
+        return {
+            article: frozenset(
+                " ".join((*item, one.method))
+                for item in state.accepted(Task.IPT)
+                for one in state.items[Task.IPT, item].experiments or (UNSAID,)
+            )
+            for article, state in self.states.items()
+        }
+
     def decided(self, task: Task) -> Mapping[str, Mapping[Item, bool]]:
         """Return, by article, whether each decided item is accepted."""
         return {
@@ -64,9 +76,9 @@ class ArticleAgreement:
 class CuratorAgreement:
     """The agreement of all curators of a set on one task.
 
-    `measured` has the F of each pair's items, MASI, Cohen's kappa (ACT). `decisions` is
-    Krippendorff's alpha over decided candidates, None for ACT. `articles` begins with those of
-    the least agreement.
+    `measured` has the F of each pair's items, of IPT also that of pairs with methods, MASI, Cohen's
+    kappa (ACT). `decisions` is Krippendorff's alpha over decided candidates, None for ACT.
+    `articles` begins with those of the least agreement.
     """
 
     task: Task
@@ -86,12 +98,25 @@ def measure(
     annotated = {work.curator: work.annotations(task) for work in works}
     if len(annotated) < len(works):
         raise OptionError("a curator is named twice")
+    measured = agree(annotated, resamples=resamples, seed=SEED)
+    if task is Task.IPT:
+        methods = {work.curator: work.methods() for work in works}
+        measured = _with_methods(measured, agree(methods, resamples=resamples, seed=SEED))
     return CuratorAgreement(
         task=task,
-        measured=agree(annotated, resamples=resamples, seed=SEED),
+        measured=measured,
         decisions=None if task is Task.ACT else alpha_of_decisions(works, task, resamples),
         articles=_by_article(annotated.values()),
     )
+
+
+def _with_methods(measured: Agreement, methods: Agreement) -> Agreement:
+    """Return the agreement on pairs, with the F of pairs with their methods."""
+    pairs = [
+        replace(one, measures={**one.measures, "methods_f_score": other.measures["f_score"]})
+        for one, other in zip(measured.pairs, methods.pairs, strict=True)
+    ]
+    return replace(measured, pairs=pairs)
 
 
 def alpha_of_decisions(

@@ -20,7 +20,7 @@ from metaserver.base.records import ArticleId, Attempt, RegisteredServer, Server
 from metaserver.base.states import ANSWERED, RULES, Outcome
 from metaserver.base.structs import convert
 from metaserver.config import Settings
-from metaserver.corpus.prints import prints
+from metaserver.corpus.fingerprints import fingerprints
 from metaserver.curation.ports import Challenges, Obstacle
 from metaserver.curation.proteins import NamedPlaces
 from metaserver.curation.store import requests
@@ -139,7 +139,7 @@ class Asker:
 
         Calls that are under way then go on: their answers are late.
         """
-        text, digests = await asyncio.to_thread(_text_and_prints, live.stored)
+        text, digests = await asyncio.to_thread(_text_and_fingerprints, live.stored)
         article = _Asked(_one_article(live.stored, text), digests)
         for registered in chosen:
             name = registered.server.name
@@ -363,9 +363,9 @@ def _not_asked(server: AskedServer) -> str:
     return "its turn did not come before the deadline"
 
 
-def _text_and_prints(request: StoredRequest) -> tuple[str, frozenset[bytes]]:
+def _text_and_fingerprints(request: StoredRequest) -> tuple[str, frozenset[bytes]]:
     text = unpack(request.text).decode("utf-8", "surrogatepass")
-    return text, prints(text)
+    return text, fingerprints(text)
 
 
 def _one_article(request: StoredRequest, text: str) -> PhaseArticles:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Annotated, TypeAlias
 
 import msgspec
@@ -18,14 +19,15 @@ from metaserver.curation import psi_mi
 from metaserver.curation.psi_mi import (
     BIOLOGICAL_ROLE,
     EXPERIMENTAL_ROLE,
+    FEATURE,
     IDENTIFICATION,
     METHOD,
     TYPE,
     Term,
 )
 
-MOST_EXPERIMENTS, MOST_PARTICIPANTS = 20, 20
-"""The most experiments of a pair, and participants of an experiment."""
+MOST_EXPERIMENTS, MOST_PARTICIPANTS, MOST_FEATURES = 20, 20, 10
+"""The most experiments of a pair, participants of an experiment, and features of a participant."""
 HOSTS: Mapping[int, str] = {
     4932: "Saccharomyces cerevisiae",
     -1: "in vitro",
@@ -50,20 +52,48 @@ Place: TypeAlias = tuple[
     Annotated[int, Meta(ge=0, le=2**31 - 1)], Annotated[int, Meta(ge=0, le=2**31 - 1)]
 ]
 TermId: TypeAlias = Annotated[str, Meta(max_length=20)]
+Position: TypeAlias = Annotated[int, Meta(ge=1, le=100_000)]
+"""A residue of a protein, from 1; the longest proteins have some 35,000."""
+
+
+class Feature(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A mutation, tag, binding region or other feature of a participant.
+
+    `type` is an id of PSI-MI, `name` such as `K48R`; an end of its range that is not known is None.
+    """
+
+    type: TermId
+    name: Annotated[str, Meta(max_length=100)] = ""
+    start: Position | None = None
+    end: Position | None = None
+
+    @property
+    def term(self) -> Term:
+        """Its type, empty if the vocabulary does not have it."""
+        return psi_mi.terms().under(FEATURE).get(self.type, Term("", ""))
+
+    @property
+    def range(self) -> str:
+        """Its range as MITAB has it: `48-48`, with `?` for what is not known."""
+        return f"{self.start or '?'}-{self.end or '?'}"
+
+    def in_words(self) -> str:
+        """Return `mutation K48R 48-48`, without what is not known."""
+        known = self.range if self.start or self.end else ""
+        return " ".join(filter(None, (self.term.name, self.name, known)))
 
 
 class Participant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A participant: an accession, also of an isoform (`P35968-2`) or a chain (`-PRO_...`).
 
-    Roles and the identification method are ids of PSI-MI; `feature` says which mutation, tag or
-    region it had, such as `mutation Y527F` or `binding region 1-94`.
+    Roles and the identification method are ids of PSI-MI.
     """
 
     accession: Annotated[str, Meta(max_length=30)]
     experimental_role: TermId = ""
     biological_role: TermId = ""
     identification: TermId = ""
-    feature: Annotated[str, Meta(max_length=500)] = ""
+    features: Annotated[tuple[Feature, ...], Meta(max_length=MOST_FEATURES)] = ()
 
     @property
     def entry(self) -> str:
@@ -103,22 +133,41 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The answer to whether the curator left the type to the rule."""
         return self.type not in psi_mi.types()
 
+    def in_words(self) -> str:
+        """Return what was said of it, with at most ten features."""
+        host = "" if self.host is None else HOSTS.get(self.host, str(self.host))
+        features = (
+            f"{one.accession} {feature.in_words()}"
+            for one in self.participants
+            for feature in one.features
+        )
+        said = (
+            self.detection.name if self.method else "",
+            "" if self.type_is_by_rule else self.interaction.name,
+            host,
+            self.figure,
+            *islice(features, MOST_FEATURES),
+            "no interaction" if self.negative else "",
+        )
+        return " · ".join(filter(None, said))
+
     def taking_part(self, item: Sequence[str]) -> tuple[Participant, ...]:
         """Return its participants; the pair's if it names none."""
         return self.participants or tuple(Participant(accession=one) for one in item)
 
     def like(self, item: Sequence[str]) -> Experiment:
-        """Return a new experiment like this: the same methods, host and roles.
+        """Return a new experiment like this: the same methods, host, figure and roles.
 
-        Roles are given by place; evidence, figure, features and notes stay with their experiment.
+        Roles are given by place; evidence, features and notes stay with their experiment.
         """
         roles = self.participants if len(self.participants) == len(item) else ()
         return Experiment(
             method=self.method,
             type=self.type,
             host=self.host,
+            figure=self.figure,
             participants=tuple(
-                msgspec.structs.replace(one, accession=accession, feature="")
+                msgspec.structs.replace(one, accession=accession, features=())
                 for one, accession in zip(roles, item, strict=bool(roles))
             ),
         )
@@ -146,6 +195,11 @@ def check(experiment: Experiment, item: Sequence[str], length: int) -> None:
             ("identification", IDENTIFICATION),
         ):
             _require_term(field, getattr(one, field), root)
+        for feature in one.features:
+            _require_term("feature", feature.type or "nothing", FEATURE)
+            if feature.start and feature.end and feature.start > feature.end:
+                message = f"{feature.range}: the range ends before it begins"
+                raise RefusedError(Refusal.INVALID, message, field="range")
     entries = [one.entry for one in experiment.participants]
     if entries and (set(item) - set(entries) or len(entries) < len(item)):
         message = f"expected {' and '.join(item)} among the participants"

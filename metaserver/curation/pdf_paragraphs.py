@@ -201,7 +201,7 @@ def _ends(before: LinePiece, line: LinePiece, right: float) -> bool:
 
 
 def _may_begin(before: LinePiece, line: LinePiece) -> bool:
-    """Return whether a paragraph may end with a line, and another one begin."""
+    """Return whether a paragraph may end with a line, and another begin."""
     return _finished(before) or not _is_amid(line.text)
 
 
@@ -255,7 +255,7 @@ def _is_caption(block: Block) -> bool:
 
 
 def _goes_on(block: Block, other: Block) -> bool:
-    """Return whether a block is the rest of one that does not end as a sentence does."""
+    """Return whether a block is the rest of a block that does not end as a sentence does."""
     if other.indented:
         return False
     full = len(block.lines) > 1 and not _ends(block.lines[-1], other.lines[0], block.right)

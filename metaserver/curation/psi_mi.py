@@ -114,8 +114,8 @@ class Vocabulary:
     ) -> Sequence[Entry]:
         """Return the terms of a branch with words in a name: the same, at its start, as words, in.
 
-        Among those of a kind, the ones that were used last (`recent`, the last first) come first.
-        Without words the recent ones are all.
+        Among those of a kind, those that were used last (`recent`, the last first) come first.
+        Without words the recent terms are all.
         """
         wanted = folded(words)
         places = {key: place for place, key in enumerate(recent)}
@@ -129,8 +129,15 @@ class Vocabulary:
         return [entry for *_, entry in islice(ranked, limit)]
 
     def named(self, root: str, name: str) -> str:
-        """Return the id of a branch's term by its name or a synonym; other texts as they are."""
-        return self._by_name[root].get(folded(name), name)
+        """Return the id of a branch's term by a name, or by the beginning of names of its alone.
+
+        Names are those of the term and its synonyms; other texts are returned as they are.
+        """
+        wanted, known = folded(name), self._by_name[root]
+        if not wanted or wanted in known:
+            return known.get(wanted, name)
+        begun = {key for one, key in known.items() if one.startswith(wanted)}
+        return begun.pop() if len(begun) == 1 else name
 
     @cached_property
     def _by_name(self) -> Mapping[str, Mapping[str, str]]:
@@ -204,6 +211,8 @@ def read_obo(path: Path) -> Vocabulary:
 
     Obsolete terms and terms of other vocabularies are left out. Size, terms, names and parents are
     bounded.
+
+    Example: a term is `[Term]`, `id: MI:0018`, `name: two hybrid`, a line each.
     """
     try:
         with path.open("rb") as file:
@@ -245,7 +254,7 @@ def _stanzas(lines: Sequence[str]) -> Iterator[tuple[int, list[tuple[str, str]]]
 
 
 def _entry(path: Path, number: int, stanza: Iterable[tuple[str, str]]) -> Entry | None:
-    """Return a stanza's term; None for one that is obsolete, or no term of PSI-MI."""
+    """Return a stanza's term; None for a term that is obsolete, or no term of PSI-MI."""
     key, name, parents, synonyms = "", "", list[str](), list[str]()
     for tag, value in stanza:
         match tag:
@@ -302,6 +311,8 @@ IDENTITY = Term("MI:0356", "identity")
 PRIMARY_REFERENCE = Term("MI:0358", "primary-reference")
 GENE_NAME = Term("MI:0301", "gene name")
 GENE_SYNONYM = Term("MI:0302", "gene name synonym")
+CERTAIN = Term("MI:0335", "certain sequence position")
+UNDETERMINED = Term("MI:0339", "undetermined sequence position")
 FIGURE = Term("MI:0599", "figure legend")
 COMMENT = Term("MI:0612", "comment")
 AUTHORS = Term("MI:0636", "author-list")

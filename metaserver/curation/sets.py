@@ -186,10 +186,10 @@ def set_gold(
     """Return a set's gold: what both accepted, and what adjudicators ruled.
 
     `rulings` have the choice and the adjudicator; those on what no longer differs do not count.
-    Raises `RefusedError` while a disagreement has no ruling.
+    Raises `RefusedError` while a disagreement on the gold has no ruling.
     """
     complete = [article for article in articles if article.complete]
-    questions = {disagreement.question for disagreement in open_questions(complete, task)}
+    questions = {one.question for one in open_questions(complete, task) if not one.of_methods}
     if unruled := len(questions - rulings.keys()):
         raise RefusedError(
             Refusal.STATE, f"{unruled} of {len(questions)} disagreements have no ruling"

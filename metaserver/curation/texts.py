@@ -20,7 +20,7 @@ from metaserver.base.publications import KINDS, UNKNOWN, Publication, plain_id
 from metaserver.base.records import Article, ArticleId
 from metaserver.config import ArticleSource
 from metaserver.corpus.files import read_bytes, stem_and_suffix
-from metaserver.corpus.prints import BLOCK, folded_text, prints
+from metaserver.corpus.fingerprints import BLOCK, fingerprints, folded_text
 from metaserver.corpus.reader import article_of, read_drafts
 from metaserver.curation.pdf import PdfReader, is_pdf
 from metaserver.curation.ports import Challenges
@@ -102,6 +102,9 @@ def read_file(content: bytes, source: str, text_bytes: int) -> FileArticle:
     """Return the only article of a file; slow: call it in a thread.
 
     Its id is empty if the file says none. Raises `RefusedError`.
+
+    >>> read_file(b"MDM2 binds p53.", "10022833.txt", 1_000).article.text
+    'MDM2 binds p53.'
     """
     name = _file_name(source)
     with tempfile.TemporaryDirectory(prefix="metaserver-request-") as folder:
@@ -126,6 +129,9 @@ def folded_id(article: str) -> str:
     """Return the form of an identifier by which it is compared: small letters, no zeros in front.
 
     PMCIDs and DOIs are the same in capitals, and numbers with zeros in front.
+
+    >>> folded_id("PMC0012345"), folded_id("10.1000/ABC")
+    ('pmc12345', '10.1000/abc')
     """
     folded = folded_text(plain_id(article))
     digits = folded.removeprefix("pmc")
@@ -134,7 +140,7 @@ def folded_id(article: str) -> str:
     return folded[: len(folded) - len(digits)] + (digits.lstrip("0") or "0")
 
 
-class CorpusPrints(NamedTuple):
+class CorpusFingerprints(NamedTuple):
     """The marks by which a corpus' articles are recognised: folded ids, and digests of texts."""
 
     ids: frozenset[str]
@@ -144,26 +150,26 @@ class CorpusPrints(NamedTuple):
 class GuardedArticles:
     """The articles of phases that are not closed: no curator may ask about them.
 
-    The prints of a corpus, which never changes, are computed once, in a thread.
+    The fingerprints of a corpus, which never changes, are computed once, in a thread.
     """
 
     def __init__(self, store: ReadStore, challenges: Challenges) -> None:
         self._store = store
         self._challenges = challenges
-        self._known: dict[int, asyncio.Task[CorpusPrints]] = {}
+        self._known: dict[int, asyncio.Task[CorpusFingerprints]] = {}
         self._texts: OrderedDict[str, frozenset[bytes]] = OrderedDict()
 
     async def require_free(self, text: str, *articles: str) -> None:
         """Raise `RefusedError` if an article, by an id or by its text, is in such a phase."""
-        if await self.holds(await asyncio.to_thread(prints, text), *articles):
+        if await self.holds(await asyncio.to_thread(fingerprints, text), *articles):
             raise RefusedError(Refusal.STATE, GUARDED)
 
-    async def holds(self, prints_found: frozenset[bytes], *articles: str) -> bool:
+    async def holds(self, fingerprints_found: frozenset[bytes], *articles: str) -> bool:
         """Return whether an article, by an id or by its text's digests, is in such a phase."""
         ids = {folded_id(article) for article in articles if article}
         for corpus in self._challenges.guarded():
-            corpus_prints = await self._prints_of(corpus)
-            if ids & corpus_prints.ids or prints_found & corpus_prints.texts:
+            corpus_fingerprints = await self._fingerprints_of(corpus)
+            if ids & corpus_fingerprints.ids or fingerprints_found & corpus_fingerprints.texts:
                 return True
         return False
 
@@ -172,36 +178,36 @@ class GuardedArticles:
 
         Its text never changes, so that it is read once.
         """
-        prints_found = self._texts.pop(key, None)
-        if prints_found is None:
-            prints_found = await asyncio.to_thread(_prints_of_packed, packed)
-        self._texts[key] = prints_found
+        fingerprints_found = self._texts.pop(key, None)
+        if fingerprints_found is None:
+            fingerprints_found = await asyncio.to_thread(_fingerprints_of_packed, packed)
+        self._texts[key] = fingerprints_found
         if len(self._texts) > MOST_KNOWN:
             self._texts.popitem(last=False)
-        return await self.holds(prints_found, article)
+        return await self.holds(fingerprints_found, article)
 
-    async def _prints_of(self, corpus: Corpus) -> CorpusPrints:
+    async def _fingerprints_of(self, corpus: Corpus) -> CorpusFingerprints:
         task = self._known.get(corpus.id)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
             task = self._known[corpus.id] = asyncio.create_task(self._compute(corpus))
         return await asyncio.shield(task)
 
-    async def _compute(self, corpus: Corpus) -> CorpusPrints:
+    async def _compute(self, corpus: Corpus) -> CorpusFingerprints:
         ids = await asyncio.to_thread(lambda: frozenset(map(folded_id, corpus.ids)))
-        prints_found: set[bytes] = set()
+        fingerprints_found: set[bytes] = set()
         for start in range(0, len(corpus), BLOCK):
             stop = min(start + BLOCK, len(corpus))
             texts = await self._store.article_texts(corpus.id, range(start, stop))
-            prints_found |= await asyncio.to_thread(_prints_of, texts)
-        return CorpusPrints(ids, frozenset(prints_found))
+            fingerprints_found |= await asyncio.to_thread(_fingerprints_of, texts)
+        return CorpusFingerprints(ids, frozenset(fingerprints_found))
 
 
-def _prints_of_packed(packed: bytes) -> frozenset[bytes]:
-    return prints(unpack(packed).decode("utf-8", "surrogatepass"))
+def _fingerprints_of_packed(packed: bytes) -> frozenset[bytes]:
+    return fingerprints(unpack(packed).decode("utf-8", "surrogatepass"))
 
 
-def _prints_of(texts: Sequence[str]) -> set[bytes]:
-    return {mark for text in texts for mark in prints(text)}
+def _fingerprints_of(texts: Sequence[str]) -> set[bytes]:
+    return {mark for text in texts for mark in fingerprints(text)}
 
 
 log = logging.getLogger(__name__)

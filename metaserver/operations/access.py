@@ -70,11 +70,14 @@ async def access_of(
     return Access(auth=kind, name=name, sealed=sealed, certificate=certificate)
 
 
-def secret_state(access: Access) -> str:
-    """Return all that is shown of a secret: whether it is set."""
+def secret_state(access: Access, *, locked: bool = False) -> str:
+    """Return all that is shown of a secret: whether it is set.
+
+    One that is `locked`, as the hub has not its key any more, is needed again.
+    """
     if access.auth is AuthKind.NONE:
         return "none"
-    return "set" if access.sealed else "needed"
+    return "set" if access.sealed and not locked else "needed"
 
 
 def _check_name(kind: AuthKind, name: str) -> None:

@@ -178,6 +178,13 @@ def _shown(
     payloads: Mapping[TaskName, Any],
     asides: Asides,
 ) -> Annotation:
+    return Annotation(
+        article=article, server=server, phase=running.name, answer=answer_of(payloads, asides)
+    )
+
+
+def answer_of(payloads: Mapping[TaskName, Any], asides: Asides) -> dict[str, Any]:
+    """Return the accepted part of an answer in the structure it was sent in."""
     answer: dict[str, Any] = {}
     for name, plugin in answered_tasks().items():
         if name in payloads:
@@ -186,7 +193,7 @@ def _shown(
                 hit |= _filled(evidence=evidence, taxid=taxon)
     if asides.mentions:
         answer[MENTIONS] = [_mention(*each) for each in asides.mentions]
-    return Annotation(article=article, server=server, phase=running.name, answer=answer)
+    return answer
 
 
 def _mention(offset: int, words: str, kind: str, accession: str) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import GREATEST, Limit, ServerField
 from metaserver.operations.lanes import InLane, InPhase, lane_of, position_of
-from metaserver.operations.table import operation
+from metaserver.operations.table import Scope, operation
 
 PAGE = 100
 
@@ -70,7 +70,7 @@ class RawAnswer(msgspec.Struct, frozen=True, kw_only=True):
     raw: bytes | None
 
 
-@operation("Servers.attempts", "GET /servers/{server}/attempts", Role.TEAM)
+@operation("Servers.attempts", "GET /servers/{server}/attempts", Role.TEAM, scope=Scope.PHASE)
 async def attempts(
     hub: HubContext, caller: Caller, request: AttemptQuery
 ) -> Sequence[AttemptDetail]:
@@ -90,7 +90,12 @@ async def attempts(
     return [convert(stored.attempt, AttemptDetail, final=stored.final) for stored in newest]
 
 
-@operation("Servers.answer", "GET /servers/{server}/attempts/{article}/{number}", Role.TEAM)
+@operation(
+    "Servers.answer",
+    "GET /servers/{server}/attempts/{article}/{number}",
+    Role.TEAM,
+    scope=Scope.PHASE,
+)
 async def answer(hub: HubContext, caller: Caller, request: OneAttempt) -> RawAnswer:
     """Return an attempt with the raw answer that the server sent."""
     registered, running = await lane_of(

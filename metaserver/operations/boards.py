@@ -16,7 +16,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import OnePhase, PhaseField, TaskField, require_one_of
 from metaserver.operations.phase_view import PhaseView, frozen_board
-from metaserver.operations.table import operation
+from metaserver.operations.table import Scope, operation
 
 ArticlesField = Annotated[
     ArticlePolicy,
@@ -84,7 +84,7 @@ class FrozenDetail(msgspec.Struct, frozen=True, kw_only=True):
     at: float
 
 
-@operation("Boards.get", "GET /phases/{phase}/boards/{task}", None)
+@operation("Boards.get", "GET /phases/{phase}/boards/{task}", None, scope=Scope.PHASE)
 async def get(hub: HubContext, caller: Caller, request: OneBoard) -> BoardDetail:
     """Return a current leaderboard, as far as the phase lets the caller see it."""
     phase = PhaseView(hub, hub.phase(request.phase))
@@ -107,7 +107,7 @@ async def get(hub: HubContext, caller: Caller, request: OneBoard) -> BoardDetail
     )
 
 
-@operation("Boards.frozen", "GET /phases/{phase}/frozen", None)
+@operation("Boards.frozen", "GET /phases/{phase}/frozen", None, scope=Scope.PHASE)
 async def list_frozen(hub: HubContext, caller: Caller, request: OnePhase) -> Sequence[FrozenDetail]:
     """Return a phase's frozen boards, newest first; empty if the caller may see no score."""
     phase = PhaseView(hub, hub.phase(request.phase))
@@ -117,10 +117,10 @@ async def list_frozen(hub: HubContext, caller: Caller, request: OnePhase) -> Seq
     ]
 
 
-@operation("Boards.getFrozen", "GET /boards/{board}", None)
+@operation("Boards.getFrozen", "GET /boards/{board}", None, scope=Scope.BOARD)
 async def get_frozen(hub: HubContext, caller: Caller, request: OneFrozen) -> BoardDetail:
     """Return a frozen board, as far as its phase lets the caller see it."""
-    frozen = await frozen_board(hub, request.board, caller.viewer)
+    frozen = await frozen_board(hub, request.board, caller)
     if frozen is None:
         raise RefusedError(Refusal.UNKNOWN, "there is no such board", field="board")
     view = request.view or RAW

@@ -6,6 +6,7 @@ its file and line, before anything comes of it.
 
 from __future__ import annotations
 
+import io
 import re
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import EnumType
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
@@ -20,7 +22,8 @@ import msgspec
 import yaml
 from msgspec import Meta
 
-from metaserver.base.errors import InputError, RefusedError
+from metaserver.base.boards import MethodDescription
+from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.phases import SECTIONS, ChallengePage, SignUpMode
 from metaserver.base.plans import WrittenPlan
 from metaserver.base.records import ArticleId, TaskName
@@ -30,30 +33,39 @@ from metaserver.boards.gold import read_gold
 from metaserver.config import line_at, steps_of, yaml_fault
 from metaserver.corpus.files import ZipLimits, article_files, unpack
 from metaserver.corpus.reader import read_unpacked
+from metaserver.exchange.protocols.installed import installed_protocols
 from metaserver.operations.challenge_pages import ChallengeEdit, Mode, Version
 from metaserver.operations.challenges import NewChallenge, Zone, moment_in
-from metaserver.operations.fields import NAME, NAME_HELP, NewName, Title
+from metaserver.operations.fields import END, NAME, NAME_HELP, NewName, Title
+from metaserver.operations.methods import cleaned
 from metaserver.operations.phases import NewPhase, planned
+from metaserver.operations.pictures import missing, read_pictures
 from metaserver.operations.planning import takes_uploads_only
 from metaserver.operations.text_files import unpacked
 from metaserver.store.articles import PackedArticles, pack_articles
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks, installed_tasks
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 PLAN = "challenge.yaml"
 LIMITS = ZipLimits()
-MOST_YAML = 2**16
+MOST_YAML = 2**18
 """Bytes of `challenge.yaml`, which a library in Python reads."""
 MOST_DEPTH = 16
 """Lists and mappings within each other."""
 MOST_PHASES = 50
 MOST_RUNS = 5_000
+MOST_SERVERS = 1_000
+MOST_METHOD = 2**16
+"""Bytes of a line that describes a method."""
 MOST_FAULTS = 200
 MOST_QUOTED = 64
 """Characters of a name that nobody knows."""
-NAMED = frozenset({"challenge", "phase", "run", "team"})
+NAMED = frozenset({"challenge", "phase", "run", "server", "team"})
 """Fields of `challenge.yaml` that give a name."""
+
+
+NoneOrName = Annotated[str, Meta(pattern=rf"^([A-Za-z0-9][A-Za-z0-9._-]{{0,63}})?{END}")]
 
 
 def _require_plain(text: str) -> None:
@@ -81,6 +93,37 @@ class BundledRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     file: str
 
 
+class BundledServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A server's run: its team, the tasks that it was registered for, its files in the bundle."""
+
+    server: NewName
+    team: NoneOrName = ""
+    tasks: Annotated[
+        tuple[str, ...], Meta(max_length=20, description="None: all that its phases have")
+    ] = ()
+    protocol: Annotated[str, Meta(max_length=32)] = "xmlrpc"
+    attempts: Annotated[str, Meta(description="A table: the columns of `attempts.tsv`")]
+    answers: Annotated[str, Meta(description="A JSON object per line: article and answer")]
+
+
+class BundledMethod(
+    MethodDescription, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """A run's method: an uploaded run's, with its team and task, or a server's by its name."""
+
+    run: NewName
+    team: str = ""
+    task: str = ""
+
+
+class BundledTeam(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A team with runs; `host`: it is the organisers', and its runs are the baselines."""
+
+    team: NewName
+    title: Title = ""
+    host: bool = False
+
+
 class BundledPlan(WrittenPlan, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A phase's plan and files."""
 
@@ -102,6 +145,13 @@ class BundledPlan(WrittenPlan, frozen=True, kw_only=True, forbid_unknown_fields=
     runs: Annotated[
         tuple[BundledRun, ...], Meta(max_length=MOST_RUNS, description="Its uploaded runs")
     ] = ()
+    servers: Annotated[
+        tuple[BundledServer, ...],
+        Meta(max_length=MOST_SERVERS, description="Its servers, with all attempts and answers"),
+    ] = ()
+    methods: Annotated[
+        str, Meta(description="A file of the bundle with its runs' methods, a JSON object per line")
+    ] = ""
 
 
 class BundleHead(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -115,6 +165,9 @@ class BundleHead(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     ] = "UTC"
     terms_version: Version = ""
     sign_up: Mode = SignUpMode.CLOSED
+    teams: Annotated[
+        tuple[BundledTeam, ...], Meta(max_length=MOST_RUNS, description="The teams of its runs")
+    ] = ()
     phases: Annotated[
         tuple[BundledPlan, ...], Meta(max_length=MOST_PHASES, description="Its phases")
     ] = ()
@@ -130,6 +183,8 @@ class PhaseDraft:
     articles: PackedArticles
     gold: Mapping[TaskName, tuple[str, bytes]]
     runs: Sequence[tuple[BundledRun, bytes]]
+    servers: Sequence[tuple[BundledServer, bytes, bytes]]
+    methods: Sequence[BundledMethod]
 
 
 @dataclass(kw_only=True)
@@ -138,6 +193,8 @@ class ChallengeDraft:
 
     challenge: NewChallenge | None = None
     page: ChallengePage = field(default_factory=ChallengePage)
+    pictures: Mapping[str, bytes] = field(default_factory=dict)
+    teams: Mapping[str, BundledTeam] = field(default_factory=dict)
     phases: list[PhaseDraft] = field(default_factory=list)
     faults: list[InputError] = field(default_factory=list)
 
@@ -193,7 +250,9 @@ class _Reader:
         listed = loaded.pop("phases", [])
         head = self._converted(loaded, BundleHead)
         zone = self._challenge(head) if head else "UTC"
+        self._draft.pictures = read_pictures(self._root, self._draft.faults)
         self._draft.page = self._page(head)
+        self._draft.teams = {one.team: one for one in head.teams} if head else {}
         if not isinstance(listed, list) or len(listed) > MOST_PHASES:
             self._fault(f"phases: expected a list of at most {MOST_PHASES}", "phases")
             return
@@ -255,7 +314,7 @@ class _Reader:
             try:
                 found = msgspec.convert(left, kind, strict=False)
             except msgspec.ValidationError as error:
-                message, steps = _said(error, kind)
+                message, steps = said(error, kind)
                 first = steps[0] if steps else ""
                 if first not in wrong:
                     self._fault(message, *where, *steps)
@@ -295,7 +354,9 @@ class _Reader:
             except UnicodeDecodeError as error:
                 self._draft.fault(place, f"not UTF-8 text: {error.reason}")
             except msgspec.ValidationError as error:
-                self._draft.fault(place, _said(error, ChallengeEdit)[0])
+                self._draft.fault(place, said(error, ChallengeEdit)[0])
+        placed = {f"texts/{name}.md": text for name, text in texts.items()}
+        self._draft.faults += islice(missing(placed, self._draft.pictures), MOST_FAULTS)
         if head is None:
             return ChallengePage()
         if texts.get("terms") and not head.terms_version:
@@ -325,6 +386,10 @@ class _Reader:
         ids = [ArticleId(row["article_id"]) for row in articles.rows] if articles else []
         gold = dict(self._gold(found.gold, plan, ids, *where, "gold"))
         runs = list(self._runs(found.runs, *where, "runs"))
+        servers = list(self._servers(found.servers, plan, *where, "servers"))
+        known = {(run.team, run.task, run.run) for run in found.runs}
+        known |= {("", "", one.server) for one in found.servers}
+        methods = list(self._methods(found.methods, known, *where, "methods"))
         if articles is None:
             return None
         return PhaseDraft(
@@ -334,6 +399,8 @@ class _Reader:
             articles=articles,
             gold=gold,
             runs=runs,
+            servers=servers,
+            methods=methods,
         )
 
     def _at(self, place: str, *where: str) -> Path | None:
@@ -409,6 +476,48 @@ class _Reader:
             if (content := self._content(run.file, *where, str(place))) is not None:
                 yield run, content
 
+    def _servers(
+        self, servers: Iterable[BundledServer], plan: NewPhase, *where: str
+    ) -> Iterator[tuple[BundledServer, bytes, bytes]]:
+        known: set[str] = set()
+        for place, one in enumerate(servers):
+            here = (*where, str(place))
+            if one.server in known:
+                self._fault(f"server {one.server!r} comes twice", *here)
+            known.add(one.server)
+            if takes_uploads_only(plan.tasks):
+                self._fault("its phase takes uploads only", *here)
+            for task in one.tasks:
+                if task not in answered_tasks():
+                    self._fault(f"tasks: {task[:MOST_QUOTED]!r} is answered by no server", *here)
+            if one.protocol not in installed_protocols():
+                self._fault(f"protocol: {one.protocol!r} is not installed", *here, "protocol")
+            attempts = self._content(one.attempts, *here, "attempts")
+            answers = self._content(one.answers, *here, "answers")
+            if attempts is not None and answers is not None:
+                yield one, attempts, answers
+
+    def _methods(
+        self, place: str, runs: Collection[tuple[str, str, str]], *where: str
+    ) -> Iterator[BundledMethod]:
+        content = self._content(place, *where) if place else None
+        described: set[tuple[str, str, str]] = set()
+        for number, line in enumerate(io.BytesIO(content or b""), start=1):
+            try:
+                method = method_of(line)
+            except RefusedError as error:
+                self._draft.fault(place, str(error), number)
+                if len(self._draft.faults) > MOST_FAULTS:
+                    return
+                continue
+            key = (method.team, method.task, method.run)
+            if key not in runs:
+                self._draft.fault(place, "its run is none of the phase's", number)
+            elif key in described:
+                self._draft.fault(place, "describes a run again", number)
+            described.add(key)
+            yield method
+
     def _content(self, place: str, *where: str) -> bytes | None:
         """Return a file's content; a folder's as a zip."""
         path = self._at(place, *where)
@@ -419,7 +528,20 @@ class _Reader:
         return zip_of(files_in(path))
 
 
-def _said(error: msgspec.ValidationError, kind: type[msgspec.Struct]) -> tuple[str, Sequence[str]]:
+def method_of(line: bytes) -> BundledMethod:
+    """Return the method that a line describes; raises `RefusedError`."""
+    if len(line) > MOST_METHOD:
+        raise RefusedError(Refusal.INVALID, f"larger than {MOST_METHOD >> 10} KiB")
+    try:
+        found = msgspec.json.decode(line, type=BundledMethod)
+    except msgspec.ValidationError as error:
+        raise RefusedError(Refusal.INVALID, said(error, BundledMethod)[0]) from error
+    except msgspec.DecodeError as error:
+        raise RefusedError(Refusal.INVALID, f"not JSON: {error}") from error
+    return msgspec.structs.replace(found, **cleaned(found))
+
+
+def said(error: msgspec.ValidationError, kind: type[msgspec.Struct]) -> tuple[str, Sequence[str]]:
     """Return what is wrong with a field of a struct, and the steps that lead to it."""
     what, at, path = str(error).rpartition(" - at `$")
     if not at:
@@ -434,13 +556,13 @@ def _said(error: msgspec.ValidationError, kind: type[msgspec.Struct]) -> tuple[s
         what = f"expected {NAME_HELP}"
     elif given := re.fullmatch("Invalid enum value (.*)", what, re.DOTALL):
         what = f"{given[1][:MOST_QUOTED]} is none of {', '.join(_choices(kind, steps))}"
-    return f"{field}: {what}", steps
+    return f"{field}: {what}" if field else what, steps
 
 
 def _choices(kind: Any, steps: Iterable[str]) -> Iterator[str]:
     """Yield the words that a struct's field may be, to which steps lead."""
     for step in steps:
-        kind = get_type_hints(kind)[step]
+        kind = get_args(kind)[0] if step.isdecimal() else get_type_hints(kind)[step]
     for one in get_args(kind) or (kind,):  # words, or an enumeration, perhaps beside None
         yield from one if isinstance(one, EnumType) else [one] if isinstance(one, str) else []
 

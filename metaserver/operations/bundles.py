@@ -5,42 +5,73 @@ from __future__ import annotations
 import asyncio
 import re
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
+from sqlalchemy.ext.asyncio import AsyncConnection
 
+from metaserver.base.boards import MethodDescription
 from metaserver.base.errors import InputError, Refusal, RefusedError
+from metaserver.base.lanes import LaneKey
 from metaserver.base.phases import SECTIONS, Challenge, SignUpMode
 from metaserver.base.plans import DATES, PhasePlan
-from metaserver.base.records import Article, ArticleId, TaskName, TeamName
-from metaserver.base.states import Role
+from metaserver.base.records import (
+    Article,
+    ArticleId,
+    Problem,
+    RegisteredServer,
+    Server,
+    ServerName,
+    TaskName,
+    TeamName,
+)
+from metaserver.base.states import Control, Role
+from metaserver.base.structs import convert
 from metaserver.base.zips import files_in, zip_of
 from metaserver.boards.gold import no_accession, read_gold, unanswerable
 from metaserver.corpus.writing import bioc_collections
+from metaserver.exchange.wire.contract import MENTIONS
 from metaserver.operations.bundle_files import (
+    LIMITS,
+    MOST_FAULTS,
+    MOST_YAML,
     PLAN,
+    BundledMethod,
+    BundledServer,
     ChallengeDraft,
     PhaseDraft,
     read_bundle,
     unzipped_content,
     written_plan,
 )
+from metaserver.operations.bundle_lanes import (
+    LaneDraft,
+    LaneRules,
+    lane_files,
+    read_lane,
+    too_large,
+)
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import seen_challenge
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, NAME, ChallengeField
 from metaserver.operations.phases import planned
+from metaserver.operations.pictures import FOLDER
 from metaserver.operations.planning import require_materials
 from metaserver.operations.releases import built
-from metaserver.operations.table import operation
+from metaserver.operations.table import Scope, operation
 from metaserver.operations.text_files import unpacked
-from metaserver.phases.restore import vocabulary_of
+from metaserver.phases.restore import asked_tasks, vocabulary_of
 from metaserver.phases.runtime import RunningPhase
-from metaserver.store import articles, phases, runs, teams
+from metaserver.phases.work import answered_of
+from metaserver.store import articles, logs, phases, runs, servers, teams
+from metaserver.store.runs import OfflineRun
+from metaserver.store.teams import Team
 from metaserver.tasks.plugin import (
     FiledTask,
     OfflineTask,
@@ -50,6 +81,8 @@ from metaserver.tasks.plugin import (
 )
 
 MOST_REPORTED = 20
+NO_ADDRESS = "https://none.invalid/"
+"""The address of a server that came with a bundle (RFC 2606): it is retired."""
 SAMPLES = Path(__file__).with_name("samples")
 TEXTS_AT_ONCE = 50  # articles that are read at once for an export
 
@@ -76,14 +109,16 @@ class BundleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class BundleOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A challenge to be exported: its definition and gold; `answers`: with uploaded runs too."""
+    """A challenge to be exported: its definition, gold and baselines; `answers`: all runs too."""
 
     challenge: ChallengeField
-    answers: Annotated[bool, Meta(description="With the uploaded runs")] = False
+    answers: Annotated[
+        bool, Meta(description="With uploaded runs, servers' attempts and answers, and methods")
+    ] = False
 
 
 class ChallengeCopy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A challenge to be made again under another name: without dates, runs and teams."""
+    """A challenge to be made again under another name: without dates and the teams' runs."""
 
     challenge: ChallengeField
     name: Annotated[str, Meta(pattern=NAME, description="The name of the new one")]
@@ -97,12 +132,13 @@ class BundleFault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BundledPhase(msgspec.Struct, frozen=True, kw_only=True):
-    """A phase of a bundle: its name, its articles, the tasks of its gold, its runs."""
+    """A phase of a bundle: its name, its articles, the tasks of its gold, its runs and servers."""
 
     phase: str
     articles: int
     gold: tuple[str, ...]
     runs: int
+    servers: int
 
 
 class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,7 +165,7 @@ async def check(hub: HubContext, _caller: Caller, request: BundleFile) -> Bundle
 
 @operation("Challenges.make", "POST /bundles", Role.ORGANISER)
 async def make(hub: HubContext, caller: Caller, request: BundleFile) -> BundleReport:
-    """Make a challenge of a bundle: page, phases, articles, gold, uploaded runs.
+    """Make a challenge of a bundle: page, phases, articles, gold, runs.
 
     Everything is checked before anything is made, and all of it is made at once, or nothing.
     """
@@ -137,11 +173,13 @@ async def make(hub: HubContext, caller: Caller, request: BundleFile) -> BundleRe
     return await _made(hub, caller, draft, read)
 
 
-@operation("Challenges.export", "GET /challenges/{challenge}/bundle", Role.ORGANISER)
+@operation(
+    "Challenges.export", "GET /challenges/{challenge}/bundle", Role.ORGANISER, scope=Scope.CHALLENGE
+)
 async def export(hub: HubContext, caller: Caller, request: BundleOrder) -> BundleContent:
     """Return a challenge as a bundle, of which another hub makes the same challenge.
 
-    Answers of servers are not in it: results packages have them.
+    Addresses and credentials of servers are never in it.
     """
     challenge = await seen_challenge(hub, caller, request.challenge)
     content = await _exported(hub, challenge, answers=request.answers)
@@ -154,7 +192,7 @@ async def export(hub: HubContext, caller: Caller, request: BundleOrder) -> Bundl
 
 @operation("Challenges.clone", "POST /challenges/{challenge}/clone", Role.ORGANISER)
 async def clone(hub: HubContext, caller: Caller, request: ChallengeCopy) -> BundleReport:
-    """Make a challenge again: its page, phases, articles and gold, without dates and runs."""
+    """Make a challenge again: its page, phases, articles, gold and baselines, without dates."""
     challenge = await seen_challenge(hub, caller, request.challenge)
     content = await _exported(hub, challenge, dated=False)
     asked = BundleFile(content=content, challenge=request.name)
@@ -164,8 +202,13 @@ async def clone(hub: HubContext, caller: Caller, request: ChallengeCopy) -> Bund
 
 # -- check and make --------------------------------------------------------------------------------
 
-ReadRuns = Mapping[tuple[str, int], RunFile]
-"""The runs of a bundle as they were read, by phase and place."""
+
+@dataclass(frozen=True, kw_only=True)
+class ReadRuns:
+    """The runs of a bundle as they were read, by phase, and by place or server."""
+
+    files: dict[tuple[str, int], RunFile] = field(default_factory=dict)
+    lanes: dict[tuple[str, str], LaneDraft] = field(default_factory=dict)
 
 
 async def _draft(hub: HubContext, request: BundleFile) -> tuple[ChallengeDraft, ReadRuns]:
@@ -177,24 +220,49 @@ async def _draft(hub: HubContext, request: BundleFile) -> tuple[ChallengeDraft, 
         raise RefusedError(Refusal.INVALID, message, field="content")
     content = content or request.content
     draft = await asyncio.to_thread(read_bundle, content, release, request.challenge)
-    read: dict[tuple[str, int], RunFile] = {}
+    read = ReadRuns()
     if draft.challenge is not None:
         async with hub.store.reading() as connection:
             known = await phases.get_challenge(connection, draft.challenge.challenge)
-            retired = {
-                team.name
-                for team in await teams.list_all(connection)
-                if team.retired_at is not None
-            }
+            await _check_owners(connection, draft)
         if known is not None:
             draft.fault(PLAN, f"there is a challenge {known.name!r} already: give another name")
         for phase in draft.phases:
-            for run, _ in phase.runs:
-                if run.team in retired:
-                    draft.fault(PLAN, f"team {run.team!r} is retired on this hub", phase.line)
             await _check_phase(hub, draft, phase, read)
-    draft.faults.sort(key=_place)
+    draft.faults = sorted(draft.faults, key=_place)[:MOST_FAULTS]
     return draft, read
+
+
+async def _check_owners(connection: AsyncConnection, draft: ChallengeDraft) -> None:
+    """Check the names of teams and servers against those of the hub, and against each other."""
+    present = {team.name.lower(): team for team in await teams.list_all(connection)}
+    of_servers: dict[str, str] = {
+        one.server.name: one.team or "" for one in await servers.list_all(connection)
+    }
+    for phase in draft.phases:
+        for server, _, _ in phase.servers:
+            owner = of_servers.setdefault(server.server, server.team)
+            if owner != server.team or await runs.is_offline(connection, ServerName(server.server)):
+                message = f"server {server.server!r}: another team, or an upload, has this name"
+                draft.fault(PLAN, message, phase.line)
+        owners = {run.team for run, _ in phase.runs}
+        owners |= {server.team for server, _, _ in phase.servers if server.team}
+        for owner in sorted(owners):
+            team = present.get(owner.lower())
+            if team is not None and team.name != owner:
+                message = f"team {owner!r} differs from {team.name!r} of this hub only in case"
+                draft.fault(PLAN, message, phase.line)
+            elif team is not None and team.retired_at is not None:
+                draft.fault(PLAN, f"team {owner!r} is retired on this hub", phase.line)
+            elif team is not None and not team.host and _is_host(draft, owner):
+                message = f"team {owner!r} of this hub is not the organisers': its runs would be"
+                draft.fault(PLAN, f"{message} no baselines", phase.line)
+
+
+def _is_host(draft: ChallengeDraft, team: str) -> bool:
+    """Return whether a bundle says that a team is the organisers'."""
+    said = draft.teams.get(team)
+    return said is not None and said.host
 
 
 def _place(fault: InputError) -> tuple[str, int]:
@@ -209,7 +277,7 @@ def _shipped(sample: str) -> bytes:
 
 
 async def _check_phase(
-    hub: HubContext, draft: ChallengeDraft, phase: PhaseDraft, read: dict[tuple[str, int], RunFile]
+    hub: HubContext, draft: ChallengeDraft, phase: PhaseDraft, read: ReadRuns
 ) -> None:
     """Check a phase's release, its gold against that, and read its runs."""
     try:
@@ -226,9 +294,20 @@ async def _check_phase(
             draft.fault(PLAN, message, phase.line)
         known.add(key)
         try:
-            read[phase.plan.phase, place] = await asyncio.to_thread(_read_run, hub, phase, place)
+            found = await asyncio.to_thread(_read_run, hub, phase, place)
         except (InputError, RefusedError) as error:
             draft.fault(run.file, error.message)
+            continue
+        read.files[phase.plan.phase, place] = found
+        if found.faults or not found.payloads:
+            problems = (found.faults or found.problems)[:MOST_REPORTED]
+            draft.faults += [_fault_of(run.file, problem) for problem in problems]
+            if not problems:
+                draft.fault(run.file, "it has no valid answer")
+    for server, attempts, answers in phase.servers:
+        lane = await asyncio.to_thread(_read_lane, hub, phase, server, attempts, answers)
+        read.lanes[phase.plan.phase, server.server] = lane
+        draft.faults += lane.faults
     for file, message in await asyncio.to_thread(_unanswerable, hub, phase):
         draft.fault(file, message)
 
@@ -245,7 +324,7 @@ def _unanswerable(hub: HubContext, phase: PhaseDraft) -> Sequence[tuple[str, str
 
 
 def _read_run(hub: HubContext, phase: PhaseDraft, place: int) -> RunFile:
-    """Read an uploaded run; raises `RefusedError` for one with faults. Slow: for a thread."""
+    """Read an uploaded run; `RefusedError` for a run of a wrong task. Slow: for a thread."""
     run, content = phase.runs[place]
     task: TaskPlugin | None = installed_tasks().get(TaskName(run.task))
     if not isinstance(task, FiledTask | OfflineTask):
@@ -265,10 +344,38 @@ def _read_run(hub: HubContext, phase: PhaseDraft, place: int) -> RunFile:
         else:
             ids = [ArticleId(row["article_id"]) for row in phase.articles.rows]
             found = task.read_run(path, ids, vocabulary_of(hub.settings, phase.plan.release))
-    if found.faults or not found.payloads:
-        said = "; ".join(map(str, (found.faults or found.problems)[:MOST_REPORTED]))
-        raise RefusedError(Refusal.INVALID, said or "it has no valid answer")
     return found
+
+
+def _fault_of(file: str, problem: Problem) -> InputError:
+    """Return what is wrong with a run, by its file and line where these are known."""
+    known = re.fullmatch(r"(?:(\S+) )?line ([0-9]{1,9})(?:, (column [0-9]+))?", problem.path)
+    if known is None:
+        return InputError(file, str(problem))
+    inner, line, column = known.groups()
+    message = f"{column}: {problem.message}" if column else problem.message
+    return InputError(f"{file}/{inner}" if inner else file, message, line=int(line))
+
+
+def _read_lane(
+    hub: HubContext, phase: PhaseDraft, server: BundledServer, attempts: bytes, answers: bytes
+) -> LaneDraft:
+    """Read a server's attempts and answers. Slow: for a thread."""
+    plan, settings = phase.plan, hub.settings.of_phase(planned(phase.plan, "UTC"))
+    asked = answered_of(asked_tasks(phase.gold, plan.tasks))
+    rules = LaneRules(
+        ids=[ArticleId(row["article_id"]) for row in phase.articles.rows],
+        # A server may have been of other tasks when it answered; mentions may be for display.
+        parts=[
+            task
+            for task in asked
+            if task.key != MENTIONS or not server.tasks or task.name in server.tasks
+        ],
+        vocabulary=vocabulary_of(settings, plan.release),
+        limits=settings.limits,
+        now=hub.clock(),
+    )
+    return read_lane(server, attempts, answers, rules)
 
 
 def _report(draft: ChallengeDraft, names: Sequence[str] = ()) -> BundleReport:
@@ -282,6 +389,7 @@ def _report(draft: ChallengeDraft, names: Sequence[str] = ()) -> BundleReport:
                 articles=len(one.articles.rows),
                 gold=tuple(one.gold),
                 runs=len(one.runs),
+                servers=len(one.servers),
             )
             for name, one in zip(names, draft.phases, strict=True)
         ),
@@ -308,6 +416,7 @@ async def _made(
         await phases.change_challenge(connection, made.challenge, page=draft.page)
         challenge = await phases.get_challenge(connection, made.challenge)
         assert challenge is not None
+        await phases.add_pictures(connection, challenge.id, draft.pictures)
         phase_ids = []
         for phase in draft.phases:
             corpus = await articles.store_articles(connection, phase.articles)
@@ -326,19 +435,24 @@ async def _made(
             for task, (file, content) in phase.gold.items():
                 source = PurePath(file).name
                 await phases.set_gold(connection, phase_id, task, source, content)
+            for server, _, _ in phase.servers:
+                lane = read.lanes[phase.plan.phase, server.server]
+                key = LaneKey(phase_id, await _server(connection, draft, server))
+                note = "its answers came with a bundle"
+                await servers.set_control(connection, key, Control.PAUSED, note)
+                await logs.put(connection, key, lane.rows, lane.cursor)
+            described = {(one.team, one.task, one.run): one for one in phase.methods}
             for place, (run, content) in enumerate(phase.runs):
-                team, task = TeamName(run.team), TaskName(run.task)
-                if await teams.get(connection, team) is None:
-                    await teams.add(connection, team, "", "")
-                owner = await teams.get(connection, team)
-                assert owner is not None
-                found = read[phase.plan.phase, place]
+                task = TaskName(run.task)
+                owner = await _owner(connection, draft, TeamName(run.team))
+                found = read.files[phase.plan.phase, place]
+                name = await runs.board_name(connection, phase_id, owner, task, run.run)
                 await runs.put(
                     connection,
                     phase_id,
                     owner.id,
                     task,
-                    await runs.board_name(connection, phase_id, owner, task, run.run),
+                    name,
                     run.run,
                     content=unpacked(content),
                     payloads=found.payloads,
@@ -346,6 +460,12 @@ async def _made(
                     problems=found.problems,
                     at=now,
                 )
+                if method := described.pop((run.team, run.task, run.run), None):
+                    described_as = convert(method, MethodDescription)
+                    await runs.put_method(connection, phase_id, name, described_as)
+            for method in described.values():  # of servers
+                name, described_as = ServerName(method.run), convert(method, MethodDescription)
+                await runs.put_method(connection, phase_id, name, described_as)
         stored = [await phases.by_id(connection, phase_id) for phase_id in phase_ids]
         made_phases = [one for one in stored if one is not None]
         names = [one.name for one in made_phases]
@@ -353,6 +473,34 @@ async def _made(
     for one in made_phases:
         await hub.phases.scheduler.take_over(one)
     return _report(draft, names)
+
+
+async def _owner(connection: AsyncConnection, draft: ChallengeDraft, name: TeamName) -> Team:
+    """Return a team of the hub, which is made if there is none."""
+    if await teams.get(connection, name) is None:
+        said = draft.teams.get(name)
+        await teams.add(connection, name, said.title if said else "", "")
+        await teams.change(connection, name, host=_is_host(draft, name))
+    owner = await teams.get(connection, name)
+    assert owner is not None
+    return owner
+
+
+async def _server(connection: AsyncConnection, draft: ChallengeDraft, server: BundledServer) -> int:
+    """Return the id of a server of the hub; if there is none, a retired one is made."""
+    name = ServerName(server.server)
+    known = await servers.get(connection, name)
+    if known is not None:
+        if (known.team or "") != server.team:
+            message = f"there is a server {name!r} of another team by now"
+            raise RefusedError(Refusal.STATE, message, field="content")
+        return known.id
+    team = await _owner(connection, draft, TeamName(server.team)) if server.team else None
+    tasks = tuple(map(TaskName, server.tasks))
+    made = Server(name=name, url=NO_ADDRESS, protocol=server.protocol, tasks=tasks)
+    number = await servers.add(connection, made, team.id if team else None)
+    await servers.retire(connection, number)
+    return number
 
 
 # -- export ----------------------------------------------------------------------------------------
@@ -364,7 +512,7 @@ async def _exported(
     """Return the bundle of a challenge."""
     page = challenge.page
     mode = SignUpMode.APPROVE if page.sign_up is SignUpMode.CODE else page.sign_up
-    head = {
+    head: dict[str, Any] = {
         "challenge": challenge.name,
         "title": challenge.title,
         "timezone": challenge.timezone,
@@ -376,12 +524,27 @@ async def _exported(
         for name in (*(section.name for section in SECTIONS), "terms")
         if (text := getattr(page, name))
     }
+    async with hub.store.reading() as connection:
+        for name in await phases.picture_names(connection, challenge.id):
+            content = await phases.picture(connection, challenge.id, name)
+            files |= {f"{FOLDER}/{name}": content} if content else {}
+    owners: dict[str, Mapping[str, Any]] = {}
     plans = [
-        await _phase(hub, running, files, answers=answers, dated=dated)
+        await _phase(hub, running, files, owners, answers=answers, dated=dated)
         for running in sorted(hub.phases.scheduler.phases.values(), key=lambda one: one.phase.id)
         if running.phase.challenge == challenge.name
     ]
+    if owners:
+        head["teams"] = [owners[name] for name in sorted(owners)]
     files = {PLAN: written_plan(head, plans)} | files
+    sizes = [len(content) for content in files.values()]
+    if (
+        max(sizes) > LIMITS.file_bytes
+        or sum(sizes) > LIMITS.bytes
+        or len(sizes) > LIMITS.files
+        or sizes[0] > MOST_YAML
+    ):
+        raise too_large()
     named = [(f"{challenge.name}/{name}", content) for name, content in files.items()]
     return await asyncio.to_thread(zip_of, named)
 
@@ -390,11 +553,15 @@ async def _phase(
     hub: HubContext,
     running: RunningPhase,
     files: dict[str, bytes],
+    owners: dict[str, Mapping[str, Any]],
     *,
     answers: bool,
     dated: bool,
 ) -> Mapping[str, Any]:
-    """Return a phase as the plan has it, and add its files."""
+    """Return a phase as the plan has it; add its files, and the teams of its runs to `owners`.
+
+    Without `answers`, these are the uploaded runs of the organisers' own teams: its baselines.
+    """
     phase = running.phase
     async with hub.store.reading() as connection:
         named = [
@@ -421,8 +588,36 @@ async def _phase(
     files_of = {"release": phase.release, "articles": place, "gold": gold}
     found: dict[str, Any] = {"phase": phase.own_name, **values}
     found |= {key: value for key, value in files_of.items() if value}
-    if answers and (uploaded := [one async for one in _runs(hub, running, files)]):
-        found["runs"] = uploaded
+    async with hub.store.reading() as connection:
+        methods = await runs.methods_by_run(connection, phase.id)
+    registered = running.servers if answers else {}
+    lanes = [await _lane(hub, running, server, files) for server in registered.values()]
+    found |= {"servers": lanes} if lanes else {}
+    uploaded = {
+        name: run
+        for name, run in running.offline.items()
+        if answers or running.teams[run.team].host
+    }
+    filed = [one async for one in _runs(hub, running, uploaded.values(), files)]
+    found |= {"runs": filed} if filed else {}
+    described = [
+        convert(method, BundledMethod, run=run.own_name, team=run.team, task=run.task)
+        for name, method in methods.items()
+        if (run := uploaded.get(name)) is not None
+    ]
+    described += [
+        convert(method, BundledMethod, run=name)
+        for name, method in methods.items()
+        if name in registered
+    ]
+    if described:
+        name = f"phases/{phase.own_name}/methods.jsonl"
+        files[name] = b"".join(msgspec.json.encode(one) + b"\n" for one in described)
+        found["methods"] = name
+    names = {run.team for run in uploaded.values()}
+    names |= {server.team for server in registered.values() if server.team}
+    for team in map(running.teams.__getitem__, names):
+        owners[team.name] = {"team": team.name, "title": team.title, "host": team.host}
     return found
 
 
@@ -449,10 +644,27 @@ async def _articles(hub: HubContext, running: RunningPhase) -> Sequence[Article]
     return found
 
 
+async def _lane(
+    hub: HubContext, running: RunningPhase, registered: RegisteredServer, files: dict[str, bytes]
+) -> Mapping[str, Any]:
+    """Return a server as the plan has it, and add its files."""
+    server, place = registered.server, f"phases/{running.phase.own_name}/servers"
+    names = [f"{place}/{server.name}/{file}" for file in ("attempts.tsv", "answers.jsonl")]
+    files |= dict(zip(names, await lane_files(hub.store, running, registered), strict=True))
+    if sum(map(len, files.values())) > LIMITS.bytes:
+        raise too_large()
+    found = {"server": server.name, "team": registered.team or "", "tasks": list(server.tasks)}
+    return found | {"protocol": server.protocol, "attempts": names[0], "answers": names[1]}
+
+
 async def _runs(
-    hub: HubContext, running: RunningPhase, files: dict[str, bytes]
+    hub: HubContext,
+    running: RunningPhase,
+    uploaded: Iterable[OfflineRun],
+    files: dict[str, bytes],
 ) -> AsyncIterator[Mapping[str, str]]:
-    for run in running.offline.values():
+    # The names on boards that are shortest are given again first: `runs.board_name`.
+    for run in sorted(uploaded, key=lambda one: len(one.name) - len(one.own_name)):
         async with hub.store.reading() as connection:
             content = await runs.content(connection, running.phase.id, run.name)
         if content is not None:

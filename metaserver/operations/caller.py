@@ -30,6 +30,7 @@ class Caller:
     `role` None is a caller without a token. `team` is set only for teams. `name` is the caller's
     name in the audit log: "team blue", "organiser ana", "clock". `workbench` None: work in threads
     is not bounded. `person` is set in the sessions of a person; `owner`: the person owns the team.
+    `challenge`: who organises it alone, with the role of a reader but for requests of it.
     """
 
     role: Role | None = None
@@ -42,6 +43,7 @@ class Caller:
     site: str = ""  # https://HOST as its request names the hub: for what it alone is shown
     person: Person | None = None
     owner: bool = False
+    challenge: str | None = None
     workbench: Workbench | None = field(default=None, compare=False, repr=False)
 
     async def aside(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -59,10 +61,18 @@ class Caller:
         """True for an organiser, who may call every operation."""
         return self.role is Role.ORGANISER
 
+    def organises(self, challenge: str) -> bool:
+        """Return whether the caller is an organiser of a challenge, or of the hub."""
+        return self.challenge == challenge if self.challenge is not None else self.organiser
+
     @property
     def viewer(self) -> Viewer:
         """The same caller, as visibility judges it."""
         return Viewer(team=self.team or "", organiser=self.organiser)
+
+    def viewer_in(self, challenge: str) -> Viewer:
+        """Return the same for what is of a challenge, whose organiser sees all of it."""
+        return Viewer(organiser=True) if self.organises(challenge) else self.viewer
 
     def may_act_as(self, role: Role) -> bool:
         """Return whether the caller's role includes another role."""
@@ -78,8 +88,11 @@ class Caller:
                     Refusal.NOT_YOURS, "choose first which of your teams you act for"
                 )
             raise RefusedError(Refusal.TOKEN, "an API token is needed: ask an organiser for one")
+        if self.challenge is not None:
+            message = f"this is not of challenge {self.challenge}, which is all that you organise"
+            raise RefusedError(Refusal.NOT_YOURS, message)
         raise RefusedError(
-            Refusal.NOT_YOURS, f"needs a token of role {role}; this one has role {self.role}"
+            Refusal.NOT_YOURS, f"only the role {role} may do this; you are signed in as {self.role}"
         )
 
     def require_person(self) -> Person:

@@ -17,7 +17,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import moment_in, seen_challenge
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import ChallengeField, OneChallenge, Title
-from metaserver.operations.table import operation
+from metaserver.operations.table import Scope, operation
 from metaserver.phases.notifications import tell_teams
 from metaserver.store import phases
 from metaserver.store.tokens import digest
@@ -76,6 +76,7 @@ class ChallengeTexts(msgspec.Struct, frozen=True, kw_only=True):
     """A challenge's page: its texts are Markdown.
 
     `announced` is ISO 8601 with offset, in the challenge's zone; empty: announced at once.
+    `pictures`: names of those that texts can show, from its bundle.
     """
 
     challenge: str
@@ -91,6 +92,7 @@ class ChallengeTexts(msgspec.Struct, frozen=True, kw_only=True):
     terms: str
     terms_version: str
     sign_up: SignUpMode
+    pictures: tuple[str, ...] = ()
 
 
 class NewAnnouncement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -110,13 +112,15 @@ class AnnouncementDetail(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-@operation("Challenges.get", "GET /challenges/{challenge}", None)
+@operation("Challenges.get", "GET /challenges/{challenge}", None, scope=Scope.CHALLENGE)
 async def get(hub: HubContext, caller: Caller, request: OneChallenge) -> ChallengeTexts:
     """Return a challenge's page."""
-    return _texts(await seen_challenge(hub, caller, request.challenge))
+    return await _texts(hub, await seen_challenge(hub, caller, request.challenge))
 
 
-@operation("Challenges.edit", "PATCH /challenges/{challenge}", Role.ORGANISER)
+@operation(
+    "Challenges.edit", "PATCH /challenges/{challenge}", Role.ORGANISER, scope=Scope.CHALLENGE
+)
 async def edit(hub: HubContext, caller: Caller, request: ChallengeEdit) -> ChallengeTexts:
     """Change a challenge's page, when it is announced, and how teams sign up.
 
@@ -144,10 +148,15 @@ async def edit(hub: HubContext, caller: Caller, request: ChallengeEdit) -> Chall
         ]
         await audit_log(connection, caller, "challenges.edit", before.name, changed=changed)
     await _take_over(hub, before.name)
-    return _texts(await seen_challenge(hub, caller, before.name))
+    return await _texts(hub, await seen_challenge(hub, caller, before.name))
 
 
-@operation("Challenges.announce", "POST /challenges/{challenge}/announcements", Role.ORGANISER)
+@operation(
+    "Challenges.announce",
+    "POST /challenges/{challenge}/announcements",
+    Role.ORGANISER,
+    scope=Scope.CHALLENGE,
+)
 async def announce(hub: HubContext, caller: Caller, request: NewAnnouncement) -> AnnouncementDetail:
     """Announce something: on the challenge's page, in the team consoles, by mail and webhook.
 
@@ -169,7 +178,12 @@ async def announce(hub: HubContext, caller: Caller, request: NewAnnouncement) ->
     )
 
 
-@operation("Challenges.announcements", "GET /challenges/{challenge}/announcements", None)
+@operation(
+    "Challenges.announcements",
+    "GET /challenges/{challenge}/announcements",
+    None,
+    scope=Scope.CHALLENGE,
+)
 async def list_announcements(
     hub: HubContext, caller: Caller, request: OneChallenge
 ) -> Sequence[AnnouncementDetail]:
@@ -188,7 +202,9 @@ async def list_announcements(
     ]
 
 
-def _texts(challenge: Challenge) -> ChallengeTexts:
+async def _texts(hub: HubContext, challenge: Challenge) -> ChallengeTexts:
+    async with hub.store.reading() as connection:
+        pictures = tuple(await phases.picture_names(connection, challenge.id))
     zone = shown_name(challenge.timezone)
     at = challenge.announced_at
     return ChallengeTexts(
@@ -199,6 +215,7 @@ def _texts(challenge: Challenge) -> ChallengeTexts:
         terms=challenge.page.terms,
         terms_version=challenge.page.terms_version,
         sign_up=challenge.page.sign_up,
+        pictures=pictures,
         **{section.name: getattr(challenge.page, section.name) for section in SECTIONS},
     )
 

@@ -10,13 +10,13 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.phases import DAY, Challenge
+from metaserver.base.phases import DAY, Challenge, SignUpMode
 from metaserver.base.states import Role
 from metaserver.base.zones import known_zone, read_moment
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import NAME_HELP, NewName, Title
-from metaserver.operations.table import Nothing, operation
+from metaserver.operations.table import Nothing, Scope, operation
 from metaserver.store import phases, sign_ups
 
 MOST_ABOUT = 500
@@ -54,11 +54,12 @@ class ChallengeDetail(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     timezone: str
     about: str = ""
+    sign_up: SignUpMode = SignUpMode.CLOSED
     waiting: int = 0
     automatic: int = 0
 
 
-@operation("Challenges.set", "PUT /challenges/{challenge}", Role.ORGANISER)
+@operation("Challenges.set", "PUT /challenges/{challenge}", Role.ORGANISER, scope=Scope.CHALLENGE)
 async def set_challenge(hub: HubContext, caller: Caller, request: NewChallenge) -> ChallengeDetail:
     """Create a challenge, or change its title and time zone."""
     _require_zone(request.timezone)
@@ -94,7 +95,7 @@ async def list_challenges(
         now = hub.clock()
         waiting: dict[str, int] = {}
         entered: dict[str, int] = {}
-        if caller.organiser:
+        if caller.organiser or caller.challenge is not None:
             waiting = await sign_ups.count_waiting(connection)
             entered = await sign_ups.count_automatic(connection, now - DAY)
     return [
@@ -103,11 +104,12 @@ async def list_challenges(
             title=challenge.title,
             timezone=challenge.timezone,
             about=first_paragraph(challenge.page.description),
-            waiting=waiting.get(challenge.name, 0),
-            automatic=entered.get(challenge.name, 0),
+            sign_up=challenge.page.sign_up,
+            waiting=waiting.get(challenge.name, 0) if caller.organises(challenge.name) else 0,
+            automatic=entered.get(challenge.name, 0) if caller.organises(challenge.name) else 0,
         )
         for challenge in challenges_stored
-        if caller.organiser or not challenge.is_embargoed(now)
+        if caller.organises(challenge.name) or not challenge.is_embargoed(now)
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -96,11 +96,12 @@ def tests(hub: HubContext, registered: RegisteredServer) -> Sequence[Tested]:
     return [tested_for(hub, registered, running) for running in likely_phases(hub)]
 
 
-def newest_test(hub: HubContext, registered: RegisteredServer) -> Tested:
-    """Return a server's newest test state, for any phase."""
+def newest_test(hub: HubContext, registered: RegisteredServer, phases: Container[str]) -> Tested:
+    """Return a server's newest test state, for any of some phases, or for none."""
     results = [
         tested_for(hub, registered, hub.phases.scheduler.phases.get(PhaseName(phase)))
         for phase in registered.verdicts
+        if phase in phases or phase == NO_PHASE
     ]
     return max(
         results,

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import PhaseName, RegisteredServer, ServerName, TeamName
-from metaserver.base.states import OPEN_STATES
+from metaserver.base.states import OPEN_STATES, Role
 from metaserver.config import Settings
 from metaserver.exchange.http.client import HttpClient
 from metaserver.operations.caller import Caller
+from metaserver.operations.table import Scope
 from metaserver.phases.alerting import AlertSender
 from metaserver.phases.callbacks import CallbackDesk
 from metaserver.phases.conformance import ConformanceRunner
@@ -26,7 +27,7 @@ from metaserver.phases.notifications import Notifier
 from metaserver.phases.refresh import StoreFollower
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.scheduler import Scheduler
-from metaserver.store import audit, servers, teams
+from metaserver.store import audit, boards, people, servers, sign_ups, teams, tokens
 from metaserver.store.store import Store
 from metaserver.store.teams import Team
 
@@ -146,6 +147,53 @@ class HubContext:
             raise RefusedError(Refusal.STATE, f"server {name} is retired", field="server")
         return registered
 
+    async def in_challenge(self, caller: Caller, scope: Scope, request: Any) -> Caller:
+        """Return the organiser of one challenge with all rights, for a request of that challenge.
+
+        Here alone is decided what is of a challenge. Every other caller is returned as it is.
+        """
+        if caller.challenge is None or caller.organiser:
+            return caller
+        challenge = await self._challenge_of(caller, scope, request)
+        return replace(caller, role=Role.ORGANISER) if challenge == caller.challenge else caller
+
+    async def _challenge_of(self, caller: Caller, scope: Scope, request: Any) -> str | None:
+        """Return the challenge of the object that a request names; None if it names none."""
+        phase: str | None = None
+        match scope:
+            case Scope.OWN:
+                return caller.challenge
+            case Scope.CHALLENGE:
+                return str(request.challenge)
+            case Scope.JOB:
+                job = self.jobs.own.get(request.job) or await self.jobs.board.find(request.job)
+                own = job is not None and not job.team and job.asked_by == caller.name
+                return caller.challenge if own else None
+            case Scope.SIGN_UP:
+                async with self.store.reading() as connection:
+                    sign_up = await sign_ups.get(connection, request.id)
+                return None if sign_up is None else sign_up.challenge
+            case Scope.TOKEN:
+                async with self.store.reading() as connection:
+                    token = await tokens.get(connection, request.id)
+                return None if token is None else token.challenge
+            case Scope.INVITATION:
+                async with self.store.reading() as connection:
+                    link = await people.get_invitation(connection, request.id, self.clock())
+                return None if link is None else link.challenge
+            case Scope.BOARD:
+                async with self.store.reading() as connection:
+                    entry = await boards.get(connection, request.board)
+                phase = None if entry is None else entry[0].phase
+            case Scope.PHASE:
+                phase = request.phase
+        return self.challenge_of(phase or "")
+
+    def challenge_of(self, phase: str) -> str | None:
+        """Return a phase's challenge; None if there is no such phase."""
+        running = self.phases.scheduler.phases.get(PhaseName(phase))
+        return None if running is None else running.phase.challenge
+
     def is_embargoed(self, running: RunningPhase) -> bool:
         """Return whether a phase's challenge is still for organisers alone."""
         return running.phase.is_embargoed(self.clock())
@@ -153,7 +201,9 @@ class HubContext:
     def require_announced(self, caller: Caller, phase: str) -> None:
         """Raise `RefusedError`, as for an unknown phase, if the caller may not know the phase."""
         running = self.phases.scheduler.phases.get(PhaseName(phase))
-        if running is not None and not caller.organiser and self.is_embargoed(running):
+        if running is None or caller.organises(running.phase.challenge):
+            return
+        if self.is_embargoed(running):
             raise RefusedError(Refusal.UNKNOWN, f"there is no phase {phase!r}", field="phase")
 
     def seen_phases(self, caller: Caller) -> Sequence[RunningPhase]:
@@ -162,7 +212,7 @@ class HubContext:
         return [
             running
             for running in running_phases
-            if caller.organiser or not self.is_embargoed(running)
+            if caller.organises(running.phase.challenge) or not self.is_embargoed(running)
         ]
 
     def phase(self, name: str | None) -> RunningPhase:

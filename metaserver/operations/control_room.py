@@ -25,7 +25,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import GREATEST, PhaseField
 from metaserver.operations.methods import seen_methods
-from metaserver.operations.table import operation
+from metaserver.operations.table import Scope, operation
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.watching import PhaseWatch, WatchedServer, watch
 
@@ -208,7 +208,7 @@ class ControlRoom(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[FoundDetail, ...]
 
 
-@operation("Phases.watch", "GET /phases/{phase}/watch", Role.ORGANISER)
+@operation("Phases.watch", "GET /phases/{phase}/watch", Role.ORGANISER, scope=Scope.PHASE)
 async def watch_phase(hub: HubContext, caller: Caller, request: WatchQuery) -> ControlRoom:
     """Return how far a phase is, each server's forecast against the deadline, what needs a look."""
     running, now = hub.phase(request.phase), hub.clock()

@@ -13,14 +13,14 @@ from metaserver.operations.fields import OneChallenge, OnePhase
 from metaserver.operations.regrading import turn
 from metaserver.operations.table import operation
 from metaserver.phases.runtime import RunningPhase
-from metaserver.store import phases
+from metaserver.store import people, phases, tokens
 
 
 @operation("Phases.delete", "DELETE /phases/{phase}", Role.ORGANISER)
 async def delete_phase(hub: HubContext, caller: Caller, request: OnePhase) -> None:
     """Delete a phase that has no answers, with its gold, failed attempts and server tests.
 
-    A phase with answers or uploaded runs is refused: close it instead.
+    A phase with answers, or with runs that teams uploaded, is refused: close it instead.
     """
     async with turn(hub, request.phase) as running, hub.phases.scheduler.lanes.lock:
         await _delete(hub, caller, running)
@@ -36,6 +36,8 @@ async def delete_challenge(hub: HubContext, caller: Caller, request: OneChalleng
         await delete_phase(hub, caller, OnePhase(phase=running.name))
     async with hub.store.writing() as connection:
         await phases.delete_challenge(connection, challenge.id)
+        await tokens.revoke_organisers(connection, challenge.name, hub.clock())
+        await people.delete_invitations(connection, challenge.name)
         await audit_log(connection, caller, "challenges.delete", challenge.name)
 
 

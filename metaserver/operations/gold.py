@@ -23,7 +23,7 @@ from metaserver.operations.fields import GREATEST, OnePhase, PhaseField, TaskFie
 from metaserver.operations.jobs import JobDetail, begun
 from metaserver.operations.planning import require_divisible, takes_uploads_only
 from metaserver.operations.regrading import Proposal, Regrading
-from metaserver.operations.table import operation
+from metaserver.operations.table import Scope, operation
 from metaserver.operations.text_files import unpacked
 from metaserver.store import phases
 from metaserver.tasks.plugin import OfflineTask, TaskPlugin, installed_tasks
@@ -71,7 +71,7 @@ class GoldFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @operation("Gold.preview", "POST /phases/{phase}/gold/{task}/preview", Role.ORGANISER,
-           report=GoldChange)  # fmt: skip
+           scope=Scope.PHASE, report=GoldChange)  # fmt: skip
 async def preview(hub: HubContext, caller: Caller, request: NewGold) -> JobDetail:
     """Begin a preview of a gold file's changes: labels, and every run's scores.
 
@@ -81,7 +81,13 @@ async def preview(hub: HubContext, caller: Caller, request: NewGold) -> JobDetai
     return await begun(hub, caller, "gold.preview", _subject(request), work.preview)
 
 
-@operation("Gold.set", "PUT /phases/{phase}/gold/{task}", Role.ORGANISER, report=GoldChange)
+@operation(
+    "Gold.set",
+    "PUT /phases/{phase}/gold/{task}",
+    Role.ORGANISER,
+    scope=Scope.PHASE,
+    report=GoldChange,
+)
 async def set_(hub: HubContext, caller: Caller, request: NewGold) -> JobDetail:
     """Begin to set a task's gold, as its next version: every run is scored again.
 
@@ -91,7 +97,7 @@ async def set_(hub: HubContext, caller: Caller, request: NewGold) -> JobDetail:
     return await begun(hub, caller, "gold.set", _subject(request), work.set)
 
 
-@operation("Gold.list", "GET /phases/{phase}/gold", Role.ORGANISER)
+@operation("Gold.list", "GET /phases/{phase}/gold", Role.ORGANISER, scope=Scope.PHASE)
 async def list_(hub: HubContext, _caller: Caller, request: OnePhase) -> Sequence[GoldDetail]:
     """Return every version of a phase's gold, by task, newest first."""
     phase_id = hub.phase(request.phase).phase.id
@@ -102,7 +108,7 @@ async def list_(hub: HubContext, _caller: Caller, request: OnePhase) -> Sequence
         ]
 
 
-@operation("Gold.get", "GET /phases/{phase}/gold/{task}", Role.ORGANISER)
+@operation("Gold.get", "GET /phases/{phase}/gold/{task}", Role.ORGANISER, scope=Scope.PHASE)
 async def get(hub: HubContext, caller: Caller, request: OneGold) -> GoldFile:
     """Return a gold file."""
     phase_id = hub.phase(request.phase).phase.id

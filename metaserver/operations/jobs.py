@@ -16,7 +16,7 @@ from metaserver.base.states import JobState, Role
 from metaserver.base.structs import convert
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.table import Nothing, operation
+from metaserver.operations.table import Nothing, Scope, operation
 from metaserver.phases.jobs import MOST_KEPT, Job, Progress, Work
 from metaserver.store.jobs import StoredJob
 
@@ -162,18 +162,23 @@ def when_ended(hub: HubContext, job: str, then: Callable[[], object]) -> None:
         running.task.add_done_callback(lambda _: then())
 
 
-@operation("Jobs.list", "GET /jobs", Role.TEAM)
+@operation("Jobs.list", "GET /jobs", Role.TEAM, scope=Scope.OWN)
 async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[JobDetail]:
     """Return the 32 newest background jobs, newest first, without their reports.
 
-    A team sees its own jobs, organisers those of organisers. Jobs are forgotten when the hub stops;
+    A team sees its own jobs, organisers those of organisers, the organiser of one challenge those
+    that it began. Jobs are forgotten when the hub stops;
     a hub with several processes keeps them for a week.
     """
     details = await _all(hub, caller.team or "")
-    return [msgspec.structs.replace(job, report=None) for job in details]
+    return [
+        msgspec.structs.replace(job, report=None)
+        for job in details
+        if caller.challenge is None or job.asked_by == caller.name
+    ]
 
 
-@operation("Jobs.get", "GET /jobs/{job}", Role.TEAM)
+@operation("Jobs.get", "GET /jobs/{job}", Role.TEAM, scope=Scope.JOB)
 async def get(hub: HubContext, caller: Caller, request: JobQuery) -> JobDetail:
     """Return a background job; with `wait`, as soon as it has ended."""
     job = await _known(hub, caller, request.job)
@@ -187,7 +192,7 @@ async def get(hub: HubContext, caller: Caller, request: JobQuery) -> JobDetail:
     return JobDetail.of(job)
 
 
-@operation("Jobs.cancel", "POST /jobs/{job}/cancel", Role.TEAM)
+@operation("Jobs.cancel", "POST /jobs/{job}/cancel", Role.TEAM, scope=Scope.JOB)
 async def cancel(hub: HubContext, caller: Caller, request: OneJob) -> JobDetail:
     """Cancel a background job, which then has changed nothing. A job being stored goes on."""
     job = await _known(hub, caller, request.job)

@@ -5,8 +5,8 @@ By default the phase is the open one.
 
 from __future__ import annotations
 
+import asyncio
 import functools
-from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -14,19 +14,31 @@ from msgspec import Meta
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import ArticleId, RegisteredServer
-from metaserver.base.states import Role
+from metaserver.base.states import OPEN_STATES, JobState, Role
+from metaserver.operations import jobs
 from metaserver.operations.caller import Caller
-from metaserver.operations.conformance import require_passed, require_servers
+from metaserver.operations.conformance import (
+    ServerTest,
+    TestState,
+    require_passed,
+    require_servers,
+    test,
+    tested_for,
+)
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import OnePhase, ServerField
+from metaserver.operations.jobs import LONGEST_WAIT, JobDetail, JobQuery, begun
 from metaserver.operations.servers import ServerDetail, detail
-from metaserver.operations.table import operation
+from metaserver.operations.table import Scope, operation
+from metaserver.phases.jobs import Progress
 from metaserver.phases.lane_control import AuditWriter
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import servers, teams
 
 InPhase = Annotated[str | None, Meta(description="The phase; none: the one that is open")]
 NEXT_SHOWN = 10
+BASELINES = "servers.start-baselines"
+"""The kind of the jobs that start a phase's baselines."""
 
 
 class InLane(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -92,26 +104,72 @@ class BaselineStart(msgspec.Struct, frozen=True, kw_only=True):
     refused: str
 
 
-@operation("Servers.startBaselines", "POST /phases/{phase}/baselines", Role.ORGANISER)
-async def start_baselines(
-    hub: HubContext, caller: Caller, request: OnePhase
-) -> Sequence[BaselineStart]:
-    """Start the servers of the organisers' own teams in a phase, each as `servers start` does."""
-    running = hub.phase(request.phase)
+class BaselineStarts(msgspec.Struct, frozen=True, kw_only=True):
+    """A phase's baselines, as they were started."""
+
+    phase: str
+    servers: tuple[BaselineStart, ...]
+
+
+@operation("Servers.startBaselines", "POST /phases/{phase}/baselines", Role.ORGANISER,
+           scope=Scope.PHASE, report=BaselineStarts)  # fmt: skip
+async def start_baselines(hub: HubContext, caller: Caller, request: OnePhase) -> JobDetail:
+    """Begin to start the servers of the organisers' own teams in an open phase.
+
+    It is a background job: it tests those that have not passed their test for the phase, all at
+    once, then starts each as `servers start` does. Its report says which it could not start.
+    """
+    running = require_servers(hub.phase(request.phase))
+    if running.phase.state(hub.clock()) not in OPEN_STATES:
+        raise RefusedError(Refusal.STATE, f"phase {running.name} is not open", field="phase")
     async with hub.store.reading() as connection:
         hosts = {team.name for team in await teams.list_all(connection) if team.host}
-        registered = await servers.list_all(connection)
-    starts = []
-    for server in registered:
-        if server.team not in hosts or server.retired_at is not None:
-            continue
-        name, refused = server.server.name, ""
+        registered = [
+            server
+            for server in await servers.list_all(connection)
+            if server.team in hosts and server.retired_at is None
+        ]
+
+    async def work(progress: Progress) -> BaselineStarts:
+        progress.begin("testing", len(registered))
+        problems = await asyncio.gather(
+            *(_tested(hub, caller, server, running, progress) for server in registered)
+        )
+        progress.fix("starting")
+        starts = []
+        for server, problem in zip(registered, problems, strict=True):
+            name, refused = server.server.name, problem
+            try:
+                if not refused:
+                    await start(hub, caller, InLane(server=name, phase=running.name))
+            except RefusedError as error:
+                refused = error.message
+            starts.append(BaselineStart(server=name, started=not refused, refused=refused))
+        return BaselineStarts(phase=running.name, servers=tuple(starts))
+
+    return await begun(hub, caller, BASELINES, running.name, work)
+
+
+async def _tested(
+    hub: HubContext,
+    caller: Caller,
+    registered: RegisteredServer,
+    running: RunningPhase,
+    progress: Progress,
+) -> str:
+    """Test a server for a phase unless it has passed; return why it could not be tested, or ""."""
+    problem = ""
+    if tested_for(hub, registered, running).state is not TestState.PASSED:
+        request = ServerTest(server=registered.server.name, phase=running.name)
         try:
-            await start(hub, caller, InLane(server=name, phase=running.name))
+            job = await test(hub, caller, request)
+            while job.state is JobState.RUNNING:
+                job = await jobs.get(hub, caller, JobQuery(job=job.job, wait=LONGEST_WAIT))
+            problem = job.error
         except RefusedError as error:
-            refused = error.message
-        starts.append(BaselineStart(server=name, started=not refused, refused=refused))
-    return starts
+            problem = error.message
+    progress.advance(1)
+    return problem
 
 
 @operation("Servers.next", "POST /servers/{server}/next", Role.TEAM)
@@ -132,34 +190,34 @@ async def pause(hub: HubContext, caller: Caller, request: InLane) -> ServerDetai
     return detail(hub, registered)
 
 
-@operation("Servers.cancel", "POST /servers/{server}/cancel", Role.TEAM)
+@operation("Servers.cancel", "POST /servers/{server}/cancel", Role.TEAM, scope=Scope.PHASE)
 async def cancel(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
     """Pause a server and drop what is in flight to it: sent again later, not charged."""
     registered, running = await lane_of(hub, caller, request)
     note = _audit_writer(caller, "servers.cancel", running, registered)
     await hub.phases.scheduler.lanes.cancel(running, registered, caller.name, note)
-    return detail(hub, registered)
+    return detail(hub, registered, caller.challenge)
 
 
-@operation("Servers.suspend", "POST /servers/{server}/suspend", Role.ORGANISER)
+@operation("Servers.suspend", "POST /servers/{server}/suspend", Role.ORGANISER, scope=Scope.PHASE)
 async def suspend(hub: HubContext, caller: Caller, request: Suspension) -> ServerDetail:
     """Send a server no more articles until an organiser resumes it."""
     registered, running = await lane_of(hub, caller, request)
     note = _audit_writer(caller, "servers.suspend", running, registered, reason=request.reason)
     await hub.phases.scheduler.lanes.suspend(running, registered, request.reason, note)
-    return detail(hub, registered)
+    return detail(hub, registered, caller.challenge)
 
 
-@operation("Servers.resume", "POST /servers/{server}/resume", Role.ORGANISER)
+@operation("Servers.resume", "POST /servers/{server}/resume", Role.ORGANISER, scope=Scope.PHASE)
 async def resume(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
     """Lift a suspension: the server is sent articles again."""
     registered, running = await lane_of(hub, caller, request)
     note = _audit_writer(caller, "servers.resume", running, registered)
     await hub.phases.scheduler.lanes.resume(running, registered, note)
-    return detail(hub, registered)
+    return detail(hub, registered, caller.challenge)
 
 
-@operation("Servers.requeue", "POST /servers/{server}/requeue", Role.ORGANISER)
+@operation("Servers.requeue", "POST /servers/{server}/requeue", Role.ORGANISER, scope=Scope.PHASE)
 async def requeue(hub: HubContext, caller: Caller, request: Requeue) -> Requeued:
     """Send a server given-up articles again; earlier attempts are not charged."""
     registered, running = await lane_of(hub, caller, request)
@@ -169,7 +227,7 @@ async def requeue(hub: HubContext, caller: Caller, request: Requeue) -> Requeued
     return Requeued(articles=count)
 
 
-@operation("Servers.queue", "GET /servers/{server}/queue", Role.TEAM)
+@operation("Servers.queue", "GET /servers/{server}/queue", Role.TEAM, scope=Scope.PHASE)
 async def queue(hub: HubContext, caller: Caller, request: InLane) -> QueueDetail:
     """Return what is left in a server's queue, and the time that it will take."""
     registered, running = await lane_of(hub, caller, request)

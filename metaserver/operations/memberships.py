@@ -20,15 +20,16 @@ from metaserver.base.states import Role
 from metaserver.base.structs import convert
 from metaserver.base.viewer import PersonLink, PersonLinkKind, Token, person_name
 from metaserver.operations.caller import Caller
+from metaserver.operations.challenges import seen_challenge
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import EMAIL, END, GREATEST, TeamField
-from metaserver.operations.table import operation
-from metaserver.operations.tokens import OF_NO_TEAM
+from metaserver.operations.table import Scope, operation
+from metaserver.operations.tokens import OF_NO_TEAM, OfChallenge, require_organiser_of
 from metaserver.phases.mail import ADDRESS, MAX_ADDRESS, PERSON_PATHS, canonical
 from metaserver.store import people, teams, tokens
 
 MOST = 100
-"""The most members of a team, and the most open invitations to it; also of the hub."""
+"""The most members of a team, and the most open invitations to it; also of hub and challenge."""
 MAILS_A_DAY = 5
 """The most invitations per mailbox and day; more are answered alike, and not sent."""
 
@@ -51,7 +52,7 @@ InvitedEmail = Annotated[
 
 
 class MembershipQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A team whose members are listed; none: the hub's organisers and curators."""
+    """A team whose members are listed; none: organisers and curators, of one challenge its own."""
 
     team: TeamField | None = None
 
@@ -63,6 +64,7 @@ class NewInvitation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     team: TeamField | None = None
     email: InvitedEmail = ""
     owner: Owner = False
+    challenge: OfChallenge | None = None
 
 
 class OneInvitationId(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -93,6 +95,7 @@ class MembershipDetail(msgspec.Struct, frozen=True, kw_only=True):
     email: str
     role: Role
     team: str | None
+    challenge: str | None
     owner: bool
     since: float
 
@@ -103,6 +106,7 @@ class InvitationDetail(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     role: Role
     team: str | None
+    challenge: str | None
     email: str
     owner: bool
     expires_at: float
@@ -115,15 +119,18 @@ class InvitationDetail(msgspec.Struct, frozen=True, kw_only=True):
         return convert(link, cls, link=address)
 
 
-@operation("Memberships.list", "GET /memberships", Role.TEAM)
+@operation("Memberships.list", "GET /memberships", Role.TEAM, scope=Scope.OWN)
 async def list_(
     hub: HubContext, caller: Caller, request: MembershipQuery
 ) -> Sequence[MembershipDetail]:
-    """Return the people of a team; for organisers also of the hub, without a team."""
+    """Return the people of a team; without a team, for organisers, those of the hub.
+
+    The organiser of one challenge sees its organisers.
+    """
     async with hub.store.reading() as connection:
         team_id = await _team_id(connection, caller, request.team)
         held = await tokens.memberships(connection, hub.clock(), team_id=team_id)
-        held = [token for token in held if token.team_id == team_id]
+        held = [token for token in held if token.team_id == team_id and _is_seen(caller, token)]
         known = await people.by_ids(connection, [_person_of(token) for token in held])
     return [
         convert(
@@ -138,11 +145,12 @@ async def list_(
     ]
 
 
-@operation("Memberships.invite", "POST /memberships/invitations", Role.TEAM)
+@operation("Memberships.invite", "POST /memberships/invitations", Role.TEAM, scope=Scope.CHALLENGE)
 async def invite(hub: HubContext, caller: Caller, request: NewInvitation) -> InvitationDetail:
     """Invite a person to a team, or as organiser or curator: by mail, or by a link to hand out.
 
-    A team's owners invite to it. While it has none, whoever holds a token of it does.
+    A team's owners invite to it. While it has none, whoever holds a token of it does. The
+    organiser of one challenge invites other organisers of it.
     """
     _check_role(request)
     now, kind = hub.clock(), PersonLinkKind.INVITATION
@@ -150,9 +158,13 @@ async def invite(hub: HubContext, caller: Caller, request: NewInvitation) -> Inv
     async with hub.store.writing() as connection:
         team_id = await _team_id(connection, caller, request.team)
         await _require_managing(connection, caller, request.team, team_id, now)
-        members = await tokens.memberships(connection, now, team_id=team_id)
+        if request.challenge is not None:
+            await seen_challenge(hub, caller, request.challenge)
+        held = await tokens.memberships(connection, now, team_id=team_id)
         opened = await people.invitations(connection, now, team_id)
-        if max(len(opened), len([one for one in members if one.team_id == team_id])) >= MOST:
+        of = (team_id, request.challenge)
+        present = [[(one.team_id, one.challenge) for one in listed] for listed in (held, opened)]
+        if max(listed.count(of) for listed in present) >= MOST:
             raise RefusedError(Refusal.STATE, f"there are {MOST} members or invitations already")
         mailbox = canonical(request.email) if request.email else ""
         sent = await people.count_links(connection, kind, now - DAY, mailbox) if mails else 0
@@ -164,6 +176,7 @@ async def invite(hub: HubContext, caller: Caller, request: NewInvitation) -> Inv
             mailbox=mailbox,
             role=request.role.value,
             team_id=team_id,
+            challenge=request.challenge,
             owner=request.owner,
             mail_due=mails and sent < MAILS_A_DAY,
         )
@@ -174,23 +187,38 @@ async def invite(hub: HubContext, caller: Caller, request: NewInvitation) -> Inv
         link = await people.get_invitation(connection, id_, now)
         assert link is not None
         detail = {"role": request.role.value, "team": request.team, "owner": request.owner}
-        await audit_log(connection, caller, "memberships.invite", f"invitation {id_}", **detail)
+        await audit_log(
+            connection,
+            caller,
+            "memberships.invite",
+            f"invitation {id_}",
+            **detail,
+            challenge=request.challenge,
+        )
     hub.notices.sign_ups.wake()
     return InvitationDetail.of(link, address)
 
 
-@operation("Memberships.invitations", "GET /memberships/invitations", Role.TEAM)
+@operation("Memberships.invitations", "GET /memberships/invitations", Role.TEAM, scope=Scope.OWN)
 async def invitations(
     hub: HubContext, caller: Caller, request: MembershipQuery
 ) -> Sequence[InvitationDetail]:
-    """Return the open invitations to a team; for organisers also to the hub's roles."""
+    """Return the open invitations to a team; without a team, for organisers, to the hub's roles.
+
+    The organiser of one challenge sees those to organise it.
+    """
     async with hub.store.reading() as connection:
         team_id = await _team_id(connection, caller, request.team)
         opened = await people.invitations(connection, hub.clock(), team_id)
-    return [InvitationDetail.of(link) for link in opened]
+    return [InvitationDetail.of(link) for link in opened if _is_seen(caller, link)]
 
 
-@operation("Memberships.withdraw", "POST /memberships/invitations/{id}/withdraw", Role.TEAM)
+@operation(
+    "Memberships.withdraw",
+    "POST /memberships/invitations/{id}/withdraw",
+    Role.TEAM,
+    scope=Scope.INVITATION,
+)
 async def withdraw(hub: HubContext, caller: Caller, request: OneInvitationId) -> None:
     """Take an invitation back: its link no longer works."""
     now = hub.clock()
@@ -221,7 +249,7 @@ async def change(hub: HubContext, caller: Caller, request: Ownership) -> None:
         await _note(connection, caller, "memberships.change", membership, owner=request.owner)
 
 
-@operation("Memberships.end", "POST /memberships/{id}/end", Role.READER)
+@operation("Memberships.end", "POST /memberships/{id}/end", Role.READER, scope=Scope.TOKEN)
 async def end(hub: HubContext, caller: Caller, request: OneMembership) -> None:
     """Remove a member, or leave; tokens that the member made end too.
 
@@ -245,6 +273,7 @@ def _person_of(token: Token) -> int:
 
 
 def _check_role(request: NewInvitation) -> None:
+    require_organiser_of(request.role, request.challenge)
     if request.role in OF_NO_TEAM:
         if request.team is not None:
             message = f"who is invited as {request.role} belongs to no team"
@@ -258,7 +287,14 @@ def _check_role(request: NewInvitation) -> None:
 
 
 def _may_see(caller: Caller, team: str | None) -> bool:
-    return caller.organiser if team is None else caller.viewer.owns(team)
+    if team is None:
+        return caller.organiser
+    return caller.challenge is None and caller.viewer.owns(team)
+
+
+def _is_seen(caller: Caller, one: Token | PersonLink) -> bool:
+    """Return whether a role is of the challenge that the caller organises alone."""
+    return caller.challenge in (None, one.challenge)
 
 
 async def _team_id(connection: AsyncConnection, caller: Caller, name: str | None) -> int | None:
@@ -311,5 +347,6 @@ async def _note(
     **detail: object,
 ) -> None:
     person = person_name(_person_of(membership), "")
+    of = {"team": membership.team, "challenge": membership.challenge}
     role = membership.role.value
-    await audit_log(connection, caller, action, person, team=membership.team, role=role, **detail)
+    await audit_log(connection, caller, action, person, role=role, **of, **detail)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -28,7 +28,7 @@ from metaserver.base.viewer import Viewer
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import OnePhase, PhaseField
-from metaserver.operations.table import operation
+from metaserver.operations.table import Scope, operation
 from metaserver.operations.visibility import sees_method
 from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
@@ -105,7 +105,7 @@ class MethodDetail(msgspec.Struct, frozen=True, kw_only=True):
     method: MethodDescription | None
 
 
-@operation("Methods.describe", "PATCH /phases/{phase}/methods/{run}", Role.TEAM)
+@operation("Methods.describe", "PATCH /phases/{phase}/methods/{run}", Role.TEAM, scope=Scope.PHASE)
 async def describe(hub: HubContext, caller: Caller, request: RunMethod) -> MethodDetail:
     """Describe the method behind a server's run, or an uploaded run.
 
@@ -121,24 +121,20 @@ async def describe(hub: HubContext, caller: Caller, request: RunMethod) -> Metho
     if not _may_change(running, caller.viewer, team):
         message = f"phase {running.name} is {running.state}: organisers alone may change it now"
         raise RefusedError(Refusal.STATE, message, field="phase")
-    fields = MethodDescription.__struct_fields__
-    values = {
-        name: _ticked(name, value) if name in QUESTIONS else _cleaned(name, value)
-        for name in fields
-        if (value := getattr(request, name)) is not None
-    }
+    values = cleaned(request)
     async with hub.store.writing() as connection:
         stored = await runs.methods_by_run(connection, running.phase.id)
         before = stored.get(run, MethodDescription())
         described = msgspec.structs.replace(before, **values)
         await runs.put_method(connection, running.phase.id, run, described)
+        fields = MethodDescription.__struct_fields__
         changed = [name for name in fields if getattr(before, name) != getattr(described, name)]
         detail = {"phase": running.name, "team": team, "changed": changed}
         await audit_log(connection, caller, "methods.describe", run, **detail)
     return _detail(running, run, team, caller.viewer, described or None)
 
 
-@operation("Methods.list", "GET /phases/{phase}/methods", None)
+@operation("Methods.list", "GET /phases/{phase}/methods", None, scope=Scope.PHASE)
 async def list_(hub: HubContext, caller: Caller, request: OnePhase) -> Sequence[MethodDetail]:
     """Return the methods of a phase's runs: to teams their own, to organisers all.
 
@@ -147,7 +143,7 @@ async def list_(hub: HubContext, caller: Caller, request: OnePhase) -> Sequence[
     return await seen_methods(hub, hub.phase(request.phase), caller.viewer)
 
 
-@operation("Methods.get", "GET /phases/{phase}/methods/{run}", None)
+@operation("Methods.get", "GET /phases/{phase}/methods/{run}", None, scope=Scope.PHASE)
 async def get(hub: HubContext, caller: Caller, request: OneMethod) -> MethodDetail:
     """Return a run's method."""
     for method in await seen_methods(hub, hub.phase(request.phase), caller.viewer):
@@ -197,6 +193,15 @@ def _detail(
 
 def _may_change(running: RunningPhase, viewer: Viewer, team: TeamName | None) -> bool:
     return viewer.organiser or (viewer.owns(team) and running.state not in OVER)
+
+
+def cleaned(described: RunMethod | MethodDescription) -> Mapping[str, Any]:
+    """Return the fields that are said; `RefusedError` names a field that has no text."""
+    return {
+        name: _ticked(name, value) if name in QUESTIONS else _cleaned(name, value)
+        for name in MethodDescription.__struct_fields__
+        if (value := getattr(described, name)) is not None
+    }
 
 
 def _ticked(question: str, ticked: Collection[str]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import Limit, ServerField
 from metaserver.operations.lanes import InPhase
-from metaserver.operations.table import Nothing, operation
+from metaserver.operations.table import Nothing, Scope, operation
 from metaserver.store import audit, leases, servers, states
 
 LAG = "metaserver_event_loop_lag_seconds"
@@ -64,14 +64,14 @@ class AuditQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     limit: Limit = 200
 
 
-@operation("Servers.measures", "GET /servers/{server}/measures", Role.TEAM)
+@operation("Servers.measures", "GET /servers/{server}/measures", Role.TEAM, scope=Scope.PHASE)
 async def measures(hub: HubContext, caller: Caller, request: MeasuresQuery) -> ServerWindow:
     """Return a server's measures over the last hour, day, week or month."""
     registered = await hub.server(caller, request.server)
     return hub.phase(request.phase).windows.window(registered.server.name, request.window)
 
 
-@operation("Servers.events", "GET /servers/{server}/events", Role.TEAM)
+@operation("Servers.events", "GET /servers/{server}/events", Role.TEAM, scope=Scope.PHASE)
 async def events(hub: HubContext, caller: Caller, request: EventQuery) -> Sequence[StateEvent]:
     """Return a server's state changes, oldest first."""
     registered = await hub.server(caller, request.server)
@@ -180,7 +180,7 @@ class ProcessDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     `role` is `all`, `web` or `worker`. A process that does not live has lost its lanes. `blocked`
     says why it can store nothing, `lacks` what keeps it from working some servers, so that others
-    have its share; each empty if nothing does.
+    have them, or they wait; each empty if nothing does.
     """
 
     process: str
@@ -216,9 +216,10 @@ async def machines(hub: HubContext, _caller: Caller, _given: Nothing) -> Machine
         processes = await leases.processes(connection)
         leader = await leases.current(connection)
         census = await leases.census(connection)
-    member, held = hub.phases.member, hub.phases.scheduler.lanes.holder.engine.count
-    own_lanes = {member.id: held} if member.is_alone else {}
+    member, lanes_held = hub.phases.member, hub.phases.scheduler.lanes.holder.engine.count
+    own_lanes = {member.id: lanes_held} if member.is_alone else {}
     own_block = {member.id: hub.store.blocked or ""} if member.is_alone else {}
+    own_lack = {member.id: member.lacks()} if member.is_alone else {}
     return MachinesDetail(
         processes=tuple(
             convert(
@@ -228,6 +229,7 @@ async def machines(hub: HubContext, _caller: Caller, _given: Nothing) -> Machine
                 lanes=own_lanes.get(process.id, process.lanes),
                 leads=leader is not None and leader.process == process.id,
                 blocked=own_block.get(process.id, process.blocked),
+                lacks=own_lack.get(process.id, process.lacks),
             )
             for process in processes
         ),

@@ -7,7 +7,7 @@ its struct's docstring.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -68,9 +68,10 @@ HIDDEN = "secret"
 class Parameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An operation's parameter, or a field in its result.
 
-    `many`: a list of such values. `choices`: the allowed words. `members`: a struct's. `long`: a
-    text that may have thousands of characters, or is secret, so that a command also reads it from a
-    file. `default` is documentation only: the hub applies an omitted parameter's default.
+    `many`: a list of such values. `choices`: the allowed words; an allowed empty text is none of
+    them, since it says the same as an omitted parameter. `members`: a struct's. `long`: a text that
+    may have thousands of characters, or is secret, so that a command also reads it from a file.
+    `default` is documentation only: the hub applies an omitted parameter's default.
     """
 
     name: str
@@ -314,11 +315,12 @@ def _item(described: inspect.Type) -> tuple[inspect.Type, str, bool]:
 
 
 def _choices(described: inspect.Type) -> tuple[str, ...]:
+    values: Iterable[object] = ()
     if isinstance(described, inspect.EnumType):
-        return tuple(str(member.value) for member in described.cls)
-    if isinstance(described, inspect.LiteralType):
-        return tuple(map(str, described.values))
-    return ()
+        values = (member.value for member in described.cls)
+    elif isinstance(described, inspect.LiteralType):
+        values = described.values
+    return tuple(str(value) for value in values if value != "")
 
 
 def _members(described: inspect.Type) -> tuple[str, ...]:

@@ -29,11 +29,15 @@ Secret = Annotated[str, Meta(max_length=100, description="The last part of the l
 
 
 class Capacity(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's membership: a team, or a role on the hub. `since` is in Unix seconds."""
+    """A person's membership: a team, or a role on a challenge or the hub.
+
+    `since` is in Unix seconds.
+    """
 
     id: int
     role: Role
     team: str | None
+    challenge: str | None
     owner: bool
     since: float
 
@@ -74,6 +78,7 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True):
 
     role: Role
     team: str | None
+    challenge: str | None
     owner: bool
 
 
@@ -152,16 +157,18 @@ async def accept(hub: HubContext, caller: Caller, request: OneInvitation) -> Cap
             now,
             team_id=link.team_id,
             owner=invitation.owner,
+            challenge=link.challenge,
         )
-        detail = {"role": invitation.role.value, "team": link.team, "invitation": link.id}
+        of = {"team": link.team, "challenge": link.challenge}
+        detail = {"role": invitation.role.value, **of, "invitation": link.id}
         await audit_log(connection, caller, "people.accept", person_name(person.id, ""), **detail)
-    return Capacity(id=id_, role=invitation.role, team=link.team, owner=invitation.owner, since=now)
+    return Capacity(id=id_, role=invitation.role, owner=invitation.owner, since=now, **of)
 
 
 def _seen(link: PersonLink | None) -> Invitation:
     if link is None or link.role is None:
         raise _dead()
-    return Invitation(role=link.role, team=link.team, owner=link.owner)
+    return convert(link, Invitation)
 
 
 def _dead() -> RefusedError:

@@ -36,12 +36,14 @@ from metaserver.boards.snapshots import ErrorEntry, Monitor, ServerStatus
 from metaserver.boards.trends import Trend
 from metaserver.boards.windows import ServerWindow, Window
 from metaserver.operations.attempts import AttemptDetail
+from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.methods import MethodDetail, seen_methods
 from metaserver.operations.monitoring import StateEvent
 from metaserver.operations.phases import PhaseDetail, detail
 from metaserver.operations.rounded import (
     AnsweredShare,
+    RoundedRow,
     in_public_part,
     note,
     reveals_gold,
@@ -97,11 +99,12 @@ class ServerReading:
 
 
 class _Rounded(NamedTuple):
-    """A board with rounded scores, and what it was made from."""
+    """A board with rounded scores, what it was made from, and its rows for the next."""
 
-    of: Sequence[BoardRow]
+    rows: Sequence[BoardRow]
     made_of: tuple[Mapping[str, int], Set[str], float]
     board: Board
+    kept: dict[str, RoundedRow]
 
 
 class _Carded(NamedTuple):
@@ -254,16 +257,14 @@ class PhaseView:
             return board
         if self.is_rounded(viewer):
             board = self._rounded_board(board)
+        rows = seen_usage(board.rows, self._running.phase.plan.usage.boards, viewer)
         return replace(
             board,
-            rows=self._names.rows(self._seen_usage(board.rows, viewer), viewer),
+            rows=self._names.rows(rows, viewer),
             note=self._note(viewer),
             frozen="" if self.is_rounded(viewer) else self.links.get(task, ""),
             catching_up=self._running.catching_up,
         )
-
-    def _seen_usage(self, rows: Sequence[BoardRow], viewer: Viewer) -> Sequence[BoardRow]:
-        return seen_usage(rows, self._running.phase.plan.usage.boards, viewer)
 
     def _rounded_board(self, board: Board) -> Board:
         """Return a board with rounded scores; the same board until a row or an answer is new."""
@@ -273,7 +274,7 @@ class PhaseView:
         cached = self._rounded.get((board.task, board.view))
         min_coverage = self._running.phase.plan.ranking.min_coverage
         made_of = (answered, withheld, min_coverage)
-        if cached is None or cached.of is not board.rows or cached.made_of != made_of:
+        if cached is None or cached.rows is not board.rows or cached.made_of != made_of:
             plugin = self._running.boards.scoreboard.scored_task(board.task).plugin
             coverage = AnsweredShare(
                 answered=answered,
@@ -281,9 +282,10 @@ class PhaseView:
                 withheld=withheld,
                 least=min_coverage,
             )
-            rounded_board = rounded(board, plugin.columns, coverage)
+            kept = {} if cached is None else cached.kept
+            rounded_board = rounded(board, plugin.columns, coverage, kept)
             cached = self._rounded[board.task, board.view] = _Rounded(
-                board.rows, made_of, rounded_board
+                board.rows, made_of, rounded_board, kept
             )
         return cached.board
 
@@ -355,10 +357,16 @@ class PhaseView:
 
     def is_paired(self, task: TaskName) -> bool:
         """Return whether a task's runs can be tested against each other."""
+        return self._paired_task(task) is not None
+
+    def _paired_task(self, task: TaskName) -> tuple[PairedTask, str] | None:
+        """Return a task whose runs can be tested against each other, and by which measure."""
         scoreboard = self._running.boards.scoreboard
         plugin = scoreboard.scored_task(task).plugin
         measure = order_of(plugin, scoreboard.ranking)[0]
-        return isinstance(plugin, PairedTask) and measure in plugin.resampled
+        if isinstance(plugin, PairedTask) and measure in plugin.resampled:
+            return plugin, measure
+        return None
 
     def sees_articles(self, teams: Sequence[TeamName | None], viewer: Viewer) -> bool:
         """Return whether a viewer may see the scores of teams' runs article by article.
@@ -391,14 +399,14 @@ class PhaseView:
 
     async def _carded(self, task: TaskName, view: str, run: ServerName) -> _Carded | None:
         scoreboard = self._running.boards.scoreboard
-        scored = scoreboard.scored_task(task)
-        measure = order_of(scored.plugin, scoreboard.ranking)[0]
-        if not isinstance(scored.plugin, PairedTask) or measure not in scored.plugin.resampled:
+        if (paired := self._paired_task(task)) is None:
             return None
         score = await scoreboard.average(task, view, run)
         if score is None or score.card is None or not score.articles_scored:
             return None
-        return _Carded(scored.plugin, scored.gold_of(view), score.card, measure)
+        plugin, measure = paired
+        gold = scoreboard.scored_task(task).gold_of(view)
+        return _Carded(plugin, gold, score.card, measure)
 
     # -- frozen boards ---------------------------------------------------------------------------
 
@@ -497,14 +505,15 @@ def _reveals_gold(running: RunningPhase) -> bool:
     return reveals_gold(running.phase.plan, running.state)
 
 
-async def frozen_board(hub: HubContext, key: str, viewer: Viewer) -> FrozenBoard | None:
-    """Return any phase's frozen board by its link; None if the viewer may see none."""
+async def frozen_board(hub: HubContext, key: str, caller: Caller) -> FrozenBoard | None:
+    """Return any phase's frozen board by its link; None if the caller may see none."""
     async with hub.store.reading() as connection:
         entry = await boards.get(connection, key)
     if entry is None:
         return None
     stored, document = entry
     running = hub.phase(stored.phase)
+    viewer = caller.viewer_in(running.phase.challenge)
     if hub.is_embargoed(running) and not viewer.organiser:
         return None
     if not viewer.organiser and _reveals_gold(running):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -53,7 +53,7 @@ from metaserver.operations.planning import (
     require_materials,
 )
 from metaserver.operations.rounded import FINAL, warning
-from metaserver.operations.table import Nothing, operation
+from metaserver.operations.table import Nothing, Scope, operation
 from metaserver.phases.restore import vocabulary_of
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import phases
@@ -133,19 +133,20 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     `phase` is its name in the hub, `own_name` that in its challenge, which addresses have.
     `coming` are the changes that the clock will make by the dates, the next first. `timezone` is
-    UTC if the hub's machine does not know the challenge's zone. `timeout` (seconds for an article)
-    and `answer_bytes` are the limits in force: the phase's own, else the hub's. `public_share` is
-    the share of gold articles that scores use while a test phase is open. `moments` is when an
-    organiser advanced it manually or published its results, in Unix seconds. `answers` are the
-    rules in force: the phase's own, else the hub's. `uploads_only`: its tasks are offline, so no
-    server takes part. `catching_up` is empty unless the hub was just started and still reads stored
-    answers. `data`: its data package is released. `warnings` are for organisers, in answer to a
-    changed plan.
+    UTC if the hub's machine does not know the challenge's zone. `timeout` (seconds for an article),
+    `attempts` and `answer_bytes` are the limits in force: the phase's own, else the hub's.
+    `public_share` is the share of gold articles that scores use while a test phase is open.
+    `moments` is when an organiser advanced it manually or published its results, in Unix seconds.
+    `answers` are the rules in force: the phase's own, else the hub's. `teams` take part by a server
+    or an uploaded run. `uploads_only`: its tasks are offline, so no server takes part.
+    `catching_up` is empty unless the hub was just started and still reads stored answers. `data`:
+    its data package is released. `warnings` are for organisers, in answer to a changed plan.
     """
 
     phase: str
     own_name: str
     challenge: str
+    challenge_title: str = ""
     title: str
     timezone: str
     state: PhaseState
@@ -158,6 +159,7 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[str, ...]
     limits: PhaseLimits
     timeout: float
+    attempts: int
     answer_bytes: int
     visibility: Visibility
     team_names: TeamNames
@@ -169,6 +171,7 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     articles: int
     gold: dict[str, int]
     servers: int
+    teams: int
     uploads_only: bool = False
     catching_up: str
     data: bool = False
@@ -217,6 +220,7 @@ def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
         phase=phase.name,
         own_name=phase.own_name,
         challenge=phase.challenge,
+        challenge_title=phase.challenge_title,
         timezone=shown_name(phase.timezone),
         state=phase.state(now),
         coming=tuple(
@@ -225,15 +229,23 @@ def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
         ),
         moments=phase.moments,
         timeout=running.settings.limits.timeout,
+        attempts=running.settings.limits.attempts,
         answer_bytes=running.settings.limits.answer_bytes,
         release=phase.release,
         articles=len(running.corpus),
         gold={task: version.version for task, version in running.gold.items()},
         servers=len(running.servers),
+        teams=len(_teams(running)),
         uploads_only=running.uploads_only,
         catching_up=running.catching_up,
         data=offered(hub, running) is not None,
     )
+
+
+def _teams(running: RunningPhase) -> Set[str]:
+    """Return the teams that take part in a phase, by a server or an uploaded run."""
+    of_servers = {server.team for server in running.servers.values() if server.team}
+    return of_servers | {run.team for run in running.offline.values()}
 
 
 def _answers_of(running: RunningPhase) -> AnswerRules:
@@ -264,7 +276,7 @@ async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDet
     If a gold is refused, no phase is made. Set gold of more than 1 MiB after.
 
     Its name is unique in its challenge. If a phase of another challenge has it too, `phase` in the
-    answer is CHALLENGE.NAME, by which operations know this one.
+    answer is CHALLENGE.NAME, by which operations know this phase.
     """
     challenge = await challenge_named(hub, request.challenge)
     require_materials(hub, request.tasks, request.release, has_articles=bool(request.corpus))
@@ -324,10 +336,14 @@ def planned(request: NewPhase, zone: str) -> PhasePlan:
     return checked(PhasePlan(kind=PhaseState(request.kind), **values))
 
 
-@operation("Phases.update", "PATCH /phases/{phase}", Role.ORGANISER)
+@operation("Phases.update", "PATCH /phases/{phase}", Role.ORGANISER, scope=Scope.PHASE)
 async def update(hub: HubContext, caller: Caller, request: PhaseChange) -> PhaseDetail:
     """Change a phase's plan."""
     running = hub.phase(request.phase)
+    for field in ("corpus", "release"):
+        if caller.challenge is not None and getattr(request, field) is not None:
+            message = "organisers of the hub choose it: it is of the hub"
+            raise RefusedError(Refusal.NOT_YOURS, message, field=field)
     zone, before = running.phase.timezone, running.phase.plan
     values: dict[str, object] = {
         name: value for name in PLANNED if (value := getattr(request, name)) is not None
@@ -378,13 +394,13 @@ async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[
     return [detail(hub, running) for running in hub.seen_phases(caller)]
 
 
-@operation("Phases.get", "GET /phases/{phase}", None)
+@operation("Phases.get", "GET /phases/{phase}", None, scope=Scope.PHASE)
 async def get(hub: HubContext, _caller: Caller, request: OnePhase) -> PhaseDetail:
     """Return a phase with its state."""
     return detail(hub, hub.phase(request.phase))
 
 
-@operation("Phases.plan", "GET /phases/{phase}/plan", Role.ORGANISER)
+@operation("Phases.plan", "GET /phases/{phase}/plan", Role.ORGANISER, scope=Scope.PHASE)
 async def get_plan(hub: HubContext, _caller: Caller, request: OnePhase) -> PhasePlanDetail:
     """Return what only organisers see in a phase's plan."""
     running = hub.phase(request.phase)
@@ -412,21 +428,21 @@ async def get_plan(hub: HubContext, _caller: Caller, request: OnePhase) -> Phase
     )
 
 
-@operation("Phases.open", "POST /phases/{phase}/open", Role.ORGANISER)
+@operation("Phases.open", "POST /phases/{phase}/open", Role.ORGANISER, scope=Scope.PHASE)
 async def open_(hub: HubContext, caller: Caller, request: OnePhase) -> PhaseDetail:
     """Open a phase manually, before its date: servers that are started are sent articles."""
     running = hub.phase(request.phase)
     return await _advance(hub, caller, running, running.phase.plan.kind, "phases.open")
 
 
-@operation("Phases.freeze", "POST /phases/{phase}/freeze", Role.ORGANISER)
+@operation("Phases.freeze", "POST /phases/{phase}/freeze", Role.ORGANISER, scope=Scope.PHASE)
 async def freeze(hub: HubContext, caller: Caller, request: OnePhase) -> PhaseDetail:
     """Freeze a phase manually: no more articles are sent, its boards do not change."""
     running = hub.phase(request.phase)
     return await _advance(hub, caller, running, PhaseState.FROZEN, "phases.freeze")
 
 
-@operation("Phases.close", "POST /phases/{phase}/close", Role.ORGANISER)
+@operation("Phases.close", "POST /phases/{phase}/close", Role.ORGANISER, scope=Scope.PHASE)
 async def close(hub: HubContext, caller: Caller, request: OnePhase) -> PhaseDetail:
     """Close a phase manually: it is over."""
     running = hub.phase(request.phase)

@@ -12,7 +12,6 @@ from metaserver.base.boards import RAW, BoardRow, FrozenBoard, column_named
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.plans import TeamNames
 from metaserver.base.states import Role, Visibility
-from metaserver.base.viewer import Viewer
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenge_pages import Long
 from metaserver.operations.challenges import seen_challenge
@@ -23,7 +22,7 @@ from metaserver.operations.methods import seen_methods
 from metaserver.operations.phase_view import frozen_board
 from metaserver.operations.phases import PhaseDetail, detail, reopened
 from metaserver.operations.rounded import FINAL
-from metaserver.operations.table import operation
+from metaserver.operations.table import Scope, operation
 from metaserver.phases.notifications import tell_teams
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import boards, phases
@@ -54,12 +53,14 @@ class UndescribedRun(msgspec.Struct, frozen=True, kw_only=True):
 class PublicationPlan(msgspec.Struct, frozen=True, kw_only=True):
     """A publication's effects beforehand, and an announcement written from the results.
 
-    `boards` are the frozen boards' ids. `public`: its scores are public already. `refused` says why
-    it cannot be published now, or is empty. `names`: team names were hidden until the freeze.
+    `boards` are the frozen boards' ids. `public`: its scores are public already. `published`: so
+    are its results. `refused` says why it cannot be published now, or is empty. `names`: team names
+    are hidden until the freeze.
     """
 
     phase: str
     public: bool
+    published: bool
     refused: str
     boards: tuple[str, ...]
     names: bool
@@ -93,16 +94,19 @@ class PhaseResults(msgspec.Struct, frozen=True, kw_only=True):
     package: int
 
 
-@operation("Phases.publication", "GET /phases/{phase}/publication", Role.ORGANISER)
+@operation(
+    "Phases.publication", "GET /phases/{phase}/publication", Role.ORGANISER, scope=Scope.PHASE
+)
 async def plan(hub: HubContext, caller: Caller, request: OnePhase) -> PublicationPlan:
     """Return what publishing a phase's results would show, and what is missing."""
     running = hub.phase(request.phase)
-    boards_final = await _final(hub, running, caller.viewer)
+    boards_final = await _final(hub, running, caller)
     runs = {row.run for _, board in boards_final for row in board.board(RAW).rows}
     name = running.phase.plan.title or running.name
     return PublicationPlan(
         phase=running.name,
         public=running.phase.plan.visibility is Visibility.PUBLIC,
+        published=running.phase.moments.published is not None,
         refused=_refusal(hub, running, [board for _, board in boards_final]),
         boards=tuple(key for key, _ in boards_final),
         names=running.phase.plan.team_names is TeamNames.HIDDEN,
@@ -116,7 +120,7 @@ async def plan(hub: HubContext, caller: Caller, request: OnePhase) -> Publicatio
     )
 
 
-@operation("Phases.publish", "POST /phases/{phase}/publish", Role.ORGANISER)
+@operation("Phases.publish", "POST /phases/{phase}/publish", Role.ORGANISER, scope=Scope.PHASE)
 async def publish(hub: HubContext, caller: Caller, request: NewPublication) -> PhaseDetail:
     """Publish a finished phase's results: everybody sees its scores from now on.
 
@@ -124,7 +128,7 @@ async def publish(hub: HubContext, caller: Caller, request: NewPublication) -> P
     Answers are public once the phase is closed as well.
     """
     running, now = hub.phase(request.phase), hub.clock()
-    boards_final = await _final(hub, running, caller.viewer)
+    boards_final = await _final(hub, running, caller)
     if message := _refusal(hub, running, [board for _, board in boards_final]):
         raise RefusedError(Refusal.STATE, message, field="phase")
     challenge = await seen_challenge(hub, caller, running.phase.challenge)
@@ -143,7 +147,7 @@ async def publish(hub: HubContext, caller: Caller, request: NewPublication) -> P
     return detail(hub, await reopened(hub, running.name))
 
 
-@operation("Challenges.results", "GET /challenges/{challenge}/results", None)
+@operation("Challenges.results", "GET /challenges/{challenge}/results", None, scope=Scope.CHALLENGE)
 async def results(hub: HubContext, caller: Caller, request: OneChallenge) -> Sequence[PhaseResults]:
     """Return a challenge's public results, its newest phase first."""
     challenge = await seen_challenge(hub, caller, request.challenge)
@@ -153,7 +157,7 @@ async def results(hub: HubContext, caller: Caller, request: OneChallenge) -> Seq
         over = running.state in FINAL and plan.visibility is Visibility.PUBLIC
         if running.phase.challenge != challenge.name or not over:
             continue
-        if boards_final := await _final(hub, running, caller.viewer):
+        if boards_final := await _final(hub, running, caller):
             details.append(
                 PhaseResults(
                     phase=running.name,
@@ -167,7 +171,7 @@ async def results(hub: HubContext, caller: Caller, request: OneChallenge) -> Seq
 
 
 async def _final(
-    hub: HubContext, running: RunningPhase, viewer: Viewer
+    hub: HubContext, running: RunningPhase, caller: Caller
 ) -> Sequence[tuple[str, FrozenBoard]]:
     """Return the final boards of a phase with their ids, by task: none before it is over."""
     if running.state not in FINAL:
@@ -178,7 +182,7 @@ async def _final(
     boards_seen = []
     for task in running.boards.tasks():
         key = newest.get(task.name, "")
-        if key and (board := await frozen_board(hub, key, viewer)) is not None:
+        if key and (board := await frozen_board(hub, key, caller)) is not None:
             boards_seen.append((key, board))
     return boards_seen
 
@@ -265,7 +269,8 @@ def _announcement(name: str, challenge: str, boards_final: Sequence[FrozenBoard]
         if not rows:
             continue
         column = column_named(board.columns, measure)
-        lines.append(f"**{_plain(board.title)}** ({len(rows)} runs): {_plain(in_words(rows))}")
+        runs = "1 run" if len(rows) == 1 else f"{len(rows)} runs"
+        lines.append(f"**{_plain(board.title)}** ({runs}): {_plain(in_words(rows))}")
         lines.append(
             "\n".join(
                 f"- place {row.place}: {_plain(called(row))}, {column.text(row.values[measure])}"

@@ -48,7 +48,9 @@ async def search(hub: HubContext, caller: Caller, request: EntrySearch) -> Seque
     folder = Path(hub.settings.uniprot.releases)
     built = await asyncio.to_thread(_built, folder)
     if request.release not in built:
-        raise RefusedError(Refusal.UNKNOWN, f"no release {request.release}", field="release")
+        raise RefusedError(
+            Refusal.UNKNOWN, f"this hub has no UniProt release {request.release}", field="release"
+        )
     return await caller.aside(_search, folder / request.release, request)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -128,19 +128,37 @@ class AnsweredShare:
         return row.offline or self.answered[row.run] >= self.least * self.articles
 
 
+class RoundedRow(NamedTuple):
+    """A run's row on a rounded board, with its inputs and its sort key."""
+
+    made_of: tuple[BoardRow, bool, int, int, float, Sequence[str]]
+    row: BoardRow
+    key: tuple[tuple[bool, float], ...]
+
+
 def rounded(
     board: Board,
     columns: Sequence[Column],
     coverage: AnsweredShare,
+    rows: dict[str, RoundedRow],
 ) -> Board:
     """Return a board with the rounded scores of runs that cover the phase, placed by them.
 
-    Only `columns` that an open test phase may show have values.
+    Only `columns` that an open test phase may show have values. `rows` are those of the board
+    before, by run: rows that have changed are made again, and kept there.
     """
     is_open = frozenset(column.key for column in columns if column.open)
     rising = frozenset(column.key for column in columns if column.rising)
-    rows = [_rounded(row, coverage, is_open) for row in board.rows]
-    return replace(board, rows=_placed(rows, board.order, rising), resampling="", unresampled="")
+    for placed in board.rows:
+        row = msgspec.structs.replace(placed, place=None)  # those of others change it too
+        withheld, answered = row.run in coverage.withheld, coverage.answered[row.run]
+        made_of = (row, withheld, answered, coverage.articles, coverage.least, board.order)
+        if row.run not in rows or rows[row.run].made_of != made_of:
+            shown = _rounded(row, coverage, is_open)
+            rows[row.run] = RoundedRow(made_of, shown, _key(shown, board.order, rising))
+    for run in rows.keys() - {row.run for row in board.rows}:
+        del rows[run]
+    return replace(board, rows=_placed(rows), resampling="", unresampled="")
 
 
 def _rounded(row: BoardRow, coverage: AnsweredShare, is_open: Set[str]) -> BoardRow:
@@ -166,18 +184,21 @@ def _value(value: float | int | None) -> float | None:
     return round(value, DIGITS) + 0.0 if isinstance(value, float) else None
 
 
-def _placed(rows: Sequence[BoardRow], order: Sequence[str], rising: Set[str]) -> Sequence[BoardRow]:
+def _key(row: BoardRow, order: Sequence[str], rising: Set[str]) -> tuple[tuple[bool, float], ...]:
+    """Return a row's sort key: its shown scores, best first, those without one last."""
+    values = [(1 if name in rising else -1, row.values.get(name)) for name in order]
+    return tuple((value is None, sign * (value or 0.0)) for sign, value in values)
+
+
+def _placed(rows: dict[str, RoundedRow]) -> Sequence[BoardRow]:
     """Return rows by their shown scores, best first: ties share a place, by name."""
-
-    def key(row: BoardRow) -> Sequence[tuple[bool, float]]:
-        values = [(1 if name in rising else -1, row.values.get(name)) for name in order]
-        return [(value is None, sign * (value or 0.0)) for sign, value in values]
-
-    keyed = sorted((key(row), row.run, row) for row in rows)
     first: dict[tuple[tuple[bool, float], ...], int] = {}
     placed = []
-    for count, (measures, _, row) in enumerate(keyed, 1):
-        place = first.setdefault(tuple(measures), count)
-        unscored = measures[0][0]
-        placed.append(msgspec.structs.replace(row, place=None if unscored else place))
+    for count, (key, run) in enumerate(sorted((kept.key, run) for run, kept in rows.items()), 1):
+        kept, unscored = rows[run], key[0][0]
+        place = None if unscored else first.setdefault(key, count)
+        if kept.row.place != place:
+            shown = msgspec.structs.replace(kept.row, place=place)
+            kept = rows[run] = kept._replace(row=shown)
+        placed.append(kept.row)
     return placed

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from metaserver.base.boards import (
     RAW,
@@ -18,13 +18,15 @@ from metaserver.base.boards import (
     column_named,
 )
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.records import ServerName, TeamName
+from metaserver.base.records import ServerName, TaskName, TeamName
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import PhaseField, TaskField
 from metaserver.operations.phase_view import PhaseView
 from metaserver.operations.runs import RunField
-from metaserver.operations.table import operation
+from metaserver.operations.table import Scope, operation
+from metaserver.operations.visibility import sees_curves
+from metaserver.phases.curves import ScoreCurves
 from metaserver.phases.runtime import RunningPhase
 from metaserver.tasks.plugin import TaskPlugin
 
@@ -66,7 +68,8 @@ class RunOnTask(msgspec.Struct, frozen=True, kw_only=True):
     """A run on a task's board, of `runs` with a place; `columns` are the board's.
 
     `hidden` says why there is no score. `weakest` are the articles with the worst values of the
-    measure by which places are given, if single articles may be seen.
+    measure by which places are given, if single articles may be seen. `curve` has numbers of
+    answers with their score, in corpus order, for its team and organisers.
     """
 
     task: str
@@ -78,6 +81,7 @@ class RunOnTask(msgspec.Struct, frozen=True, kw_only=True):
     others: tuple[str, ...]
     hidden: str
     weakest: tuple[WeakArticle, ...] = ()
+    curve: tuple[tuple[int, float], ...] = ()
 
 
 class RunUpload(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +128,7 @@ class RunPair(msgspec.Struct, frozen=True, kw_only=True):
     articles_hidden: str = ""
 
 
-@operation("Runs.show", "GET /phases/{phase}/runs/{run}/card", None)
+@operation("Runs.show", "GET /phases/{phase}/runs/{run}/card", None, scope=Scope.PHASE)
 async def show(hub: HubContext, caller: Caller, request: SeenRun) -> RunCard:
     """Return a run with its place and scores in each task, as far as the caller may see them.
 
@@ -139,6 +143,14 @@ async def show(hub: HubContext, caller: Caller, request: SeenRun) -> RunCard:
     shown = [one for one in tasks if one.row or (own and _takes_part(running, name, one))]
     if not shown and not own and name not in running.servers:
         raise RefusedError(Refusal.UNKNOWN, f"there is no run {request.run!r}", field="run")
+    if own and sees_curves(running.phase.plan, running.state, viewer):
+        curves = hub.part(ScoreCurves)
+        shown = [
+            structs.replace(one, curve=await curves.curve(running, TaskName(one.task), name))
+            if one.row and one.row.values.get(one.order[0]) is not None
+            else one
+            for one in shown
+        ]
     row = next((one.row for one in shown if one.row), None)
     methods = {one.run: one.method for one in await view.methods(viewer)}
     uploads = [one for one in running.uploads if own and one.run == name]
@@ -202,7 +214,7 @@ async def _board(view: PhaseView, caller: Caller, plugin: TaskPlugin) -> Board:
     return view.board(plugin.name, viewer=caller.viewer)
 
 
-@operation("Runs.compare", "GET /phases/{phase}/boards/{task}/compare", None)
+@operation("Runs.compare", "GET /phases/{phase}/boards/{task}/compare", None, scope=Scope.PHASE)
 async def compare(hub: HubContext, caller: Caller, request: TwoRuns) -> RunPair:
     """Compare two runs of a task by a paired test, and article by article.
 

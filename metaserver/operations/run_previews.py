@@ -22,7 +22,7 @@ from metaserver.operations.runs import (
     require_capacity,
     require_open,
 )
-from metaserver.operations.table import operation
+from metaserver.operations.table import Scope, operation
 from metaserver.operations.text_files import unpacked
 from metaserver.operations.uploads import (
     UploadAllowance,
@@ -76,7 +76,9 @@ class RunPreview(msgspec.Struct, frozen=True, kw_only=True):
     uploads: UploadAllowance | None = None
 
 
-@operation("Runs.preview", "POST /phases/{phase}/runs/{task}/{run}/preview", Role.TEAM)
+@operation(
+    "Runs.preview", "POST /phases/{phase}/runs/{task}/{run}/preview", Role.TEAM, scope=Scope.PHASE
+)
 async def preview(hub: HubContext, caller: Caller, request: UploadRun) -> RunPreview:
     """Read a result file as an upload would, with every error by its line; nothing is stored.
 

@@ -19,7 +19,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import NewName, PhaseField, TaskField, TeamField
 from metaserver.operations.regrading import PATIENCE_SECONDS, turn
-from metaserver.operations.table import operation
+from metaserver.operations.table import Scope, operation
 from metaserver.operations.text_files import unpacked
 from metaserver.operations.uploads import (
     UploadAllowance,
@@ -104,7 +104,7 @@ class RunContent(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes
 
 
-@operation("Runs.upload", "PUT /phases/{phase}/runs/{task}/{run}", Role.TEAM)
+@operation("Runs.upload", "PUT /phases/{phase}/runs/{task}/{run}", Role.TEAM, scope=Scope.PHASE)
 async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDetail:
     """Upload a result file: it is scored as an offline run, replacing any earlier run.
 
@@ -122,21 +122,21 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
         require_open(hub, running, caller)  # the phase may have advanced meanwhile
         task = filed(running, request.task)
         require_capacity(running, request, team)
-        of, now = (running, team, task.name), hub.clock()
+        subject, now = (running, team, task.name), hub.clock()
         if not caller.organiser:
             async with hub.store.reading() as connection:
-                await require_upload(connection, *of, now)
+                await require_upload(connection, *subject, now)
         result = await asyncio.to_thread(_read, running, task, content)
         remaining, counted = None, None
         async with hub.store.reading() as connection:
-            compared_upload = await compare_upload(connection, *of, result.payloads)
+            compared_upload = await compare_upload(connection, *subject, result.payloads)
         async with hub.store.writing() as connection:
             name = await runs.board_name(connection, running.phase.id, team, task.name, request.run)
             if not caller.organiser:
                 counted = await count_upload(
-                    connection, *of, name, compared_upload=compared_upload, now=now
+                    connection, *subject, name, compared_upload=compared_upload, now=now
                 )
-                remaining = await allowance(connection, *of, now)
+                remaining = await allowance(connection, *subject, now)
             await runs.put(
                 connection,
                 running.phase.id,
@@ -164,7 +164,7 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
         )
 
 
-@operation("Runs.list", "GET /phases/{phase}/runs", Role.TEAM)
+@operation("Runs.list", "GET /phases/{phase}/runs", Role.TEAM, scope=Scope.PHASE)
 async def list_(hub: HubContext, caller: Caller, request: RunsOf) -> Sequence[RunDetail]:
     """Return the team's offline runs of a phase, in upload order; for organisers all teams'."""
     running = hub.phase(request.phase)
@@ -179,7 +179,7 @@ async def list_(hub: HubContext, caller: Caller, request: RunsOf) -> Sequence[Ru
     ]
 
 
-@operation("Runs.get", "GET /phases/{phase}/runs/{run}", Role.TEAM)
+@operation("Runs.get", "GET /phases/{phase}/runs/{run}", Role.TEAM, scope=Scope.PHASE)
 async def get(hub: HubContext, caller: Caller, request: OneRun) -> RunContent:
     """Return an offline run with its file."""
     running = hub.phase(request.phase)
@@ -190,7 +190,7 @@ async def get(hub: HubContext, caller: Caller, request: OneRun) -> RunContent:
     return RunContent(run=RunDetail.of(running, run), content=content)
 
 
-@operation("Runs.delete", "DELETE /phases/{phase}/runs/{run}", Role.TEAM)
+@operation("Runs.delete", "DELETE /phases/{phase}/runs/{run}", Role.TEAM, scope=Scope.PHASE)
 async def delete(hub: HubContext, caller: Caller, request: OneRun) -> None:
     """Delete an offline run, while the phase is open."""
     require_open(hub, hub.phase(request.phase), caller)

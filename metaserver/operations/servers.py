@@ -6,13 +6,14 @@ A team also says whether curators' requests are sent to a server.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
 import sqlalchemy as sa
 from msgspec import Meta
 
+from metaserver.base.conformance import StepState
 from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.plans import PhaseLimits
 from metaserver.base.records import (
@@ -49,8 +50,8 @@ from metaserver.operations.fields import (
     changing,
     require_one_of,
 )
-from metaserver.operations.table import Nothing, operation
-from metaserver.store import runs, servers
+from metaserver.operations.table import Nothing, Scope, operation
+from metaserver.store import runs, servers, teams
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import answered_tasks
 
@@ -143,8 +144,9 @@ class ServerDetail(ServerSettings, frozen=True, kw_only=True):
     `serves_curators`: curators' requests are sent to it (`servers serve-curators`).
 
     In `url` and `options`, *** replaces user info, query and fragment: these can be written, not
-    read. `secret` says only whether a secret is "set" or "none" is, and so does `callback_key` for
-    the key that it calls the hub back with, empty if its protocol needs no key.
+    read. `secret` says only whether a secret is "set", "none" is, or it is "needed", again if the
+    hub has lost its key; likewise `callback_key` for the key that it calls the hub back with, empty
+    if its protocol needs no key.
     """
 
     server: str
@@ -164,16 +166,20 @@ class ServerDetail(ServerSettings, frozen=True, kw_only=True):
     phases: tuple[LaneProgress, ...]
 
 
-def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
-    """Return a server's fields that its team sees."""
-    server, newest = registered.server, newest_test(hub, registered)
+def detail(
+    hub: HubContext, registered: RegisteredServer, challenge: str | None = None
+) -> ServerDetail:
+    """Return a server's fields that its team sees; with a `challenge`, as it is in its phases."""
+    phases = hub.phases.scheduler.phases.values()
+    names = {one.name for one in phases if challenge in (None, one.phase.challenge)}
+    server, newest = registered.server, newest_test(hub, registered, names)
     return ServerDetail(
         server=server.name,
         team=registered.team,
         **_shown(server),
         auth=server.access.auth,
         auth_name=server.access.name,
-        secret=secret_state(server.access),
+        secret=secret_state(server.access, locked=hub.phases.scheduler.locked.locks(registered)),
         certificate=server.access.certificate,
         callback_key=_key_state(registered),
         serves_curators=registered.serves_curators,
@@ -181,9 +187,9 @@ def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
         tested=newest.state,
         tested_for=newest.phase,
         reasons=newest.reasons,
-        tests=tuple(tests(hub, registered)),
+        tests=tuple(one for one in tests(hub, registered) if one.phase in names),
         testing=hub.servers.conformance.under_way(server.name) is not None,
-        phases=tuple(_progress(hub, server.name)),
+        phases=tuple(one for one in _progress(hub, server.name) if one.phase in names),
     )
 
 
@@ -248,12 +254,59 @@ async def register(hub: HubContext, caller: Caller, request: RegisterServer) -> 
     return detail(hub, await hub.server(caller, server.name))
 
 
-@operation("Servers.list", "GET /servers", Role.TEAM)
+class ServerAddress(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The address of a server that may not be registered yet."""
+
+    url: Annotated[str, Meta(max_length=2_000, description="Where it listens")]
+    protocol: Annotated[str, Meta(max_length=32, description="The protocol that it speaks")] = (
+        "xmlrpc"
+    )
+
+
+class AddressAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a server answers at an address, and what it says of itself, or the problem."""
+
+    answers: bool
+    message: str
+
+
+@operation("Servers.look", "POST /server-address", Role.TEAM)
+async def look(hub: HubContext, caller: Caller, request: ServerAddress) -> AddressAnswer:
+    """Ask the server at an address for its state, as a test does first. Nothing is stored.
+
+    One address at a time is tried for a team.
+    """
+    given = ServerSettings(url=_url(request.url), protocol=request.protocol)
+    server = _checked(Server(name=ServerName("new"), access=NO_ACCESS, **settings_of(given)))
+    limits = hub.settings.http_limits()
+    seen = await hub.servers.conformance.look(server, limits, caller.team or "")
+    for step in seen.steps:
+        if step.state is StepState.FAILED:
+            return AddressAnswer(answers=False, message=f"{step.name}: {step.message}")
+    title = installed_protocols()[server.protocol].title
+    return AddressAnswer(answers=True, message=f"answers {title}: {seen.steps[-1].message}")
+
+
+@operation("Servers.list", "GET /servers", Role.TEAM, scope=Scope.OWN)
 async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[ServerDetail]:
-    """Return the team's servers; for organisers all teams' servers."""
+    """Return the team's servers; for organisers all teams' servers.
+
+    The organiser of one challenge sees those that were started in its phases, and baselines.
+    """
     async with hub.store.reading() as connection:
         stored = await servers.list_all(connection, None if caller.organiser else caller.team)
-    return [detail(hub, registered) for registered in stored]
+        if caller.challenge is not None:
+            hosts = {team.name for team in await teams.list_all(connection) if team.host}
+            there = servers_in(hub, caller.challenge)
+            stored = [one for one in stored if one.team in hosts or one.server.name in there]
+    return [detail(hub, registered, caller.challenge) for registered in stored]
+
+
+def servers_in(hub: HubContext, challenge: str) -> Mapping[ServerName, RegisteredServer]:
+    """Return the servers that were started in a challenge's phases."""
+    phases = hub.phases.scheduler.phases.values()
+    its_phases = [running for running in phases if running.phase.challenge == challenge]
+    return {name: server for running in its_phases for name, server in running.servers.items()}
 
 
 @operation("Servers.get", "GET /servers/{server}", Role.TEAM)
@@ -270,7 +323,7 @@ async def update(hub: HubContext, caller: Caller, request: ServerChange) -> Serv
     """
     registered = await hub.server_in_use(caller, request.server)
     if hub.phases.scheduler.lanes.at_work(registered):
-        raise RefusedError(Refusal.STATE, "it is at work: pause it first")
+        raise RefusedError(Refusal.STATE, "the server is at work; pause it before you change it")
     values = {name: value for name, value in settings_of(request).items() if value is not None}
     if "url" in values:
         values["url"] = _url(values["url"], registered.server.url)

@@ -257,7 +257,7 @@ async def _added(
 
 
 async def _of_verified(connection: AsyncConnection, email: str, now: float) -> Person:
-    """Return the person with an address that was just verified: a new one, if it is nobody's."""
+    """Return the person with an address that was just verified: a new person, if it is nobody's."""
     person = await people.of_address(connection, email)
     return person or await people.add(connection, now, email=email)
 
@@ -271,11 +271,11 @@ async def _capacity(
 ) -> Token | None:
     """Return the membership that a person acts by."""
     await people.claim(connection, person, now)
-    held = await tokens.memberships(connection, now, person_id=person.id)
+    memberships = await tokens.memberships(connection, now, person_id=person.id)
     if membership is None:
-        chosen = [token for token in held if token.team == team] if team else held
+        chosen = [token for token in memberships if token.team == team] if team else memberships
         return chosen[0] if chosen else None
-    for token in held:
+    for token in memberships:
         if token.id == membership:
             return token
     raise RefusedError(Refusal.UNKNOWN, "that is none of your memberships", field="membership")

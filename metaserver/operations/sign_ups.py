@@ -41,7 +41,7 @@ from metaserver.operations.fields import (
     OneChallenge,
 )
 from metaserver.operations.recent import RecentCounts
-from metaserver.operations.table import operation
+from metaserver.operations.table import Scope, operation
 from metaserver.phases.mail import ADDRESS, MAX_ADDRESS, canonical
 from metaserver.store import people, sign_ups, teams
 from metaserver.store.keys import digest_key, keyed_digest
@@ -252,7 +252,9 @@ def require_terms(challenge: Challenge, accepted: str) -> None:
         raise RefusedError(Refusal.INVALID, message, field="terms")
 
 
-@operation("SignUps.list", "GET /challenges/{challenge}/sign-ups", Role.ORGANISER)
+@operation(
+    "SignUps.list", "GET /challenges/{challenge}/sign-ups", Role.ORGANISER, scope=Scope.CHALLENGE
+)
 async def list_(hub: HubContext, caller: Caller, request: OneChallenge) -> Sequence[SignUp]:
     """Return a challenge's sign-ups, newest first."""
     challenge = await seen_challenge(hub, caller, request.challenge)
@@ -260,7 +262,12 @@ async def list_(hub: HubContext, caller: Caller, request: OneChallenge) -> Seque
         return await sign_ups.list_all(connection, challenge.name, LISTED)
 
 
-@operation("SignUps.invite", "POST /challenges/{challenge}/invitations", Role.ORGANISER)
+@operation(
+    "SignUps.invite",
+    "POST /challenges/{challenge}/invitations",
+    Role.ORGANISER,
+    scope=Scope.CHALLENGE,
+)
 async def invite(hub: HubContext, caller: Caller, request: Invitations) -> Sequence[SignUp]:
     """Invite people by their addresses: each is sent a link, good for 14 days.
 
@@ -285,7 +292,7 @@ async def invite(hub: HubContext, caller: Caller, request: Invitations) -> Seque
     return [sign_up for sign_up in sign_ups_made if sign_up]
 
 
-@operation("SignUps.approve", "POST /sign-ups/{id}/approve", Role.ORGANISER)
+@operation("SignUps.approve", "POST /sign-ups/{id}/approve", Role.ORGANISER, scope=Scope.SIGN_UP)
 async def approve(hub: HubContext, caller: Caller, request: Approval) -> SignUp:
     """Let a team in: it is made, and sent a one-time link to its first token.
 
@@ -305,7 +312,7 @@ async def approve(hub: HubContext, caller: Caller, request: Approval) -> SignUp:
     return approved
 
 
-@operation("SignUps.decline", "POST /sign-ups/{id}/decline", Role.ORGANISER)
+@operation("SignUps.decline", "POST /sign-ups/{id}/decline", Role.ORGANISER, scope=Scope.SIGN_UP)
 async def decline(hub: HubContext, caller: Caller, request: OneSignUp) -> SignUp:
     """Decline a sign-up, or take an invitation back. No mail is sent: write to them yourself."""
     async with hub.store.writing() as connection:
@@ -328,9 +335,14 @@ async def decline(hub: HubContext, caller: Caller, request: OneSignUp) -> SignUp
     return declined
 
 
-@operation("SignUps.links", "POST /challenges/{challenge}/sign-up-links", Role.ORGANISER)
+@operation(
+    "SignUps.links",
+    "POST /challenges/{challenge}/sign-up-links",
+    Role.ORGANISER,
+    scope=Scope.CHALLENGE,
+)
 async def links(hub: HubContext, caller: Caller, request: OneChallenge) -> Sequence[SignUpLink]:
-    """Return a new link for each sign-up that goes on with one, newest first; earlier links end."""
+    """Return a new link for each sign-up that needs one, newest first; earlier links end."""
     return [
         await link(hub, caller, OneSignUp(id=one.id))
         for one in await list_(hub, caller, request)
@@ -338,7 +350,7 @@ async def links(hub: HubContext, caller: Caller, request: OneChallenge) -> Seque
     ]
 
 
-@operation("SignUps.link", "POST /sign-ups/{id}/link", Role.ORGANISER)
+@operation("SignUps.link", "POST /sign-ups/{id}/link", Role.ORGANISER, scope=Scope.SIGN_UP)
 async def link(hub: HubContext, caller: Caller, request: OneSignUp) -> SignUpLink:
     """Return a new link that a sign-up goes on with, to be handed out; earlier links end.
 

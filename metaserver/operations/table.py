@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any, TypeAlias, TypeVar, cast, get_type_hints
 
 import msgspec
@@ -17,6 +18,7 @@ import msgspec
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
+from metaserver.operations.misfits import misfit, value_at
 
 Handler: TypeAlias = Callable[[Any, Caller, Any], Awaitable[Any]]
 H = TypeVar("H", bound=Handler)
@@ -28,6 +30,22 @@ class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The request of an operation without parameters."""
 
 
+class Scope(Enum):
+    """The object by which a request is of one challenge, whose organiser may then ask it.
+
+    `OWN`: the request names none, and the operation returns what is the caller's challenge's.
+    """
+
+    CHALLENGE = auto()
+    PHASE = auto()
+    SIGN_UP = auto()
+    TOKEN = auto()
+    INVITATION = auto()
+    BOARD = auto()
+    JOB = auto()
+    OWN = auto()
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Operation:
     """An operation with its names in the interfaces.
@@ -35,7 +53,8 @@ class Operation:
     `rpc` is its XML-RPC method ("Servers.register"); `method` and `path` its HTTP request under
     `/api/v1` ("POST", "/servers/{server}/start"). The fields in the path come first where
     parameters have an order: XML-RPC (after the token), the command line. `role` None: also without
-    a token. `report` is the report type if it begins a background job.
+    a token. `report` is the report type if it begins a background job. `scope` None: the organiser
+    of one challenge has no more rights in it than a reader.
     """
 
     rpc: str
@@ -47,6 +66,7 @@ class Operation:
     result: Any
     doc: str
     report: type[msgspec.Struct] | None = None
+    scope: Scope | None = None
 
     @property
     def name(self) -> str:
@@ -70,6 +90,7 @@ def operation(
     http: str,
     role: Role | None,
     *,
+    scope: Scope | None = None,
     report: type[msgspec.Struct] | None = None,
     table: dict[str, Operation] = OPERATIONS,
 ) -> Callable[[H], H]:
@@ -89,6 +110,7 @@ def operation(
             result=hints["return"],
             doc=(handler.__doc__ or "").strip(),
             report=report,
+            scope=scope,
         )
         assert declared.name not in table, declared.name
         table[declared.name] = _BY_FUNCTION[handler] = declared
@@ -121,17 +143,26 @@ async def perform(
     `values` maps field names to builtins (and bytes). `strict=False` reads texts as numbers, for
     interfaces whose parameters are texts. Raises `RefusedError`.
     """
-    caller.require_role(operation.role)
+    require_asker(operation, caller)
     try:
         request = msgspec.convert(values, operation.request, strict=strict)
     except msgspec.ValidationError as error:
-        raise invalid(error) from error
+        raise invalid(error, values) from error
+    if caller.challenge is not None and operation.scope is not None:
+        caller = await hub.in_challenge(caller, operation.scope, request)
+        caller.require_role(operation.role)
     if isinstance(phase := getattr(request, "phase", None), str):
         hub.require_announced(caller, phase)
     return await operation.handler(hub, caller, request)
 
 
-def invalid(error: msgspec.ValidationError) -> RefusedError:
+def require_asker(operation: Operation, caller: Caller) -> None:
+    """Raise `RefusedError` for a caller who may not ask, whatever the values are."""
+    if caller.challenge is None or operation.scope is None:
+        caller.require_role(operation.role)
+
+
+def invalid(error: msgspec.ValidationError, values: Any = None) -> RefusedError:
     """Return the refusal for invalid values, naming the field."""
     message, _, path = str(error).partition(" - at `$")
     field = path.rstrip("`").lstrip(".")
@@ -141,7 +172,7 @@ def invalid(error: msgspec.ValidationError) -> RefusedError:
         return RefusedError(
             Refusal.INVALID, "is not a parameter of this operation", field=unknown[1]
         )
-    return RefusedError(Refusal.INVALID, message, field=field)
+    return RefusedError(Refusal.INVALID, misfit(message, value_at(values, field)), field=field)
 
 
 def _dashed(word: str) -> str:

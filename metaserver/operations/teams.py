@@ -20,10 +20,10 @@ from metaserver.exchange.http.urls import MASK, check_url, shown_webhook
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import EMAIL, END, NAME_HELP, NewName, TeamField, Text, Title
-from metaserver.operations.table import Nothing, operation
+from metaserver.operations.table import Nothing, Scope, operation
 from metaserver.phases.mail import ADDRESS, MAX_ADDRESS
 from metaserver.phases.runtime import Part
-from metaserver.store import servers, teams
+from metaserver.store import servers, sign_ups, teams
 from metaserver.store.teams import Team
 
 Email = Annotated[
@@ -130,11 +130,34 @@ async def create(hub: HubContext, caller: Caller, request: NewTeam) -> TeamDetai
     return TeamDetail.of(await hub.team(request.team))
 
 
-@operation("Teams.list", "GET /teams", Role.ORGANISER)
-async def list_(hub: HubContext, _caller: Caller, _request: Nothing) -> Sequence[TeamDetail]:
-    """Return all teams by name, including retired teams."""
+@operation("Teams.list", "GET /teams", Role.ORGANISER, scope=Scope.OWN)
+async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[TeamDetail]:
+    """Return all teams by name, including retired teams.
+
+    The organiser of one challenge sees those that signed up for it or have runs in its phases, and
+    the organisers' own.
+    """
     async with hub.store.reading() as connection:
-        return [TeamDetail.of(team) for team in await teams.list_all(connection)]
+        listed = await teams.list_all(connection)
+        if caller.challenge is not None:
+            there = await sign_ups.teams_of(connection, caller.challenge)
+            there |= _teams_in(hub, caller.challenge)
+            listed = [team for team in listed if team.host or team.name in there]
+    return [TeamDetail.of(team) for team in listed]
+
+
+def _teams_in(hub: HubContext, challenge: str) -> set[str]:
+    """Return the teams with servers or uploads in a challenge's phases."""
+    return {
+        team
+        for running in hub.phases.scheduler.phases.values()
+        if running.phase.challenge == challenge
+        for team in (
+            *(server.team for server in running.servers.values()),
+            *(upload.team for upload in running.uploads),
+        )
+        if team
+    }
 
 
 @operation("Teams.get", "GET /teams/{team}", Role.TEAM)

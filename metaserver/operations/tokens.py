@@ -15,13 +15,14 @@ from metaserver.base.states import Role
 from metaserver.base.structs import convert
 from metaserver.base.viewer import Token
 from metaserver.operations.caller import Caller
+from metaserver.operations.challenges import seen_challenge
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.fields import END, GREATEST, TeamField
-from metaserver.operations.table import Nothing, operation
+from metaserver.operations.fields import END, GREATEST, ChallengeField, TeamField
+from metaserver.operations.table import Nothing, Scope, operation
 from metaserver.store import teams, tokens
 
 MOST = 100
-"""The maximum number of valid tokens per team, and without a team."""
+"""The maximum number of valid tokens per team, without a team, and of a challenge."""
 
 OF_NO_TEAM = frozenset({Role.CURATOR, Role.ORGANISER})
 """Roles whose tokens have no team; only organisers create them."""
@@ -53,6 +54,12 @@ Days = Annotated[
 ]
 
 
+OfChallenge = Annotated[
+    ChallengeField,
+    Meta(title="Of", description="The challenge that an organiser is of; none: the whole hub"),
+]
+
+
 class NewToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A token to be created."""
 
@@ -60,6 +67,7 @@ class NewToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     label: Label = ""
     team: TeamField | None = None
     days: Days | None = None
+    challenge: OfChallenge | None = None
 
 
 class RevokedToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -97,6 +105,7 @@ class TokenDetail(msgspec.Struct, frozen=True, kw_only=True):
     revoked_at: float | None
     parent: int | None
     person: int | None = None
+    challenge: str | None = None
 
 
 class IssuedToken(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,23 +125,29 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     role: Role
     team: str | None
+    challenge: str | None
 
 
-@operation("Tokens.create", "POST /tokens", Role.TEAM)
+@operation("Tokens.create", "POST /tokens", Role.TEAM, scope=Scope.CHALLENGE)
 async def create(hub: HubContext, caller: Caller, request: NewToken) -> IssuedToken:
     """Create a token. A team creates its own, as team or reader; an organiser any.
+
+    The organiser of one challenge creates those of its organisers.
 
     It is shown only once: only its digest is stored. It expires at the latest with the token that
     creates it.
     """
     name = _owner(caller, request)
+    require_organiser_of(request.role, request.challenge)
+    if request.challenge is not None:
+        await seen_challenge(hub, caller, request.challenge)
     team_id = None if name is None else (await hub.team(name)).id
     now = hub.clock()
     async with hub.store.writing() as connection:
         parent = await _parent(connection, caller, now)
         ends = None if request.days is None else now + request.days * DAY
         expires_at = tokens.last_moment(parent, ends)
-        if await tokens.count(connection, team_id, now) >= MOST:
+        if await tokens.count(connection, team_id, request.challenge, now) >= MOST:
             raise RefusedError(Refusal.STATE, f"there are {MOST} valid tokens already: revoke some")
         token_id, secret = await tokens.issue(
             connection,
@@ -141,6 +156,7 @@ async def create(hub: HubContext, caller: Caller, request: NewToken) -> IssuedTo
             team_id=team_id,
             expires_at=expires_at,
             parent=caller.token_id,
+            challenge=request.challenge,
         )
         await audit_log(
             connection,
@@ -149,6 +165,7 @@ async def create(hub: HubContext, caller: Caller, request: NewToken) -> IssuedTo
             f"token {token_id}",
             role=request.role.value,
             team=name,
+            challenge=request.challenge,
             label=request.label,
             days=request.days,
             made_with=caller.token_id,
@@ -163,13 +180,16 @@ async def create(hub: HubContext, caller: Caller, request: NewToken) -> IssuedTo
     )
 
 
-@operation("Tokens.list", "GET /tokens", Role.TEAM)
+@operation("Tokens.list", "GET /tokens", Role.TEAM, scope=Scope.OWN)
 async def list_(hub: HubContext, caller: Caller, request: TokenQuery) -> Sequence[TokenDetail]:
     """Return the team's tokens (for organisers all teams' or one team's), without their secrets.
 
-    All valid tokens are returned, and the newest revoked or expired tokens.
+    All valid tokens are returned, and the newest revoked or expired tokens. The organiser of one
+    challenge sees those of its organisers.
     """
     name = request.team if caller.organiser else caller.team or ""
+    if caller.challenge is not None:
+        name = None  # its organisers have no team
     if request.team not in (None, name):
         raise RefusedError(Refusal.NOT_YOURS, "that is not your team", field="team")
     async with hub.store.reading() as connection:
@@ -177,7 +197,9 @@ async def list_(hub: HubContext, caller: Caller, request: TokenQuery) -> Sequenc
         if name is not None and team is None:
             raise RefusedError(Refusal.UNKNOWN, f"there is no team {name!r}", field="team")
         of = None if team is None else team.id
-        listed = await tokens.list_valid(connection, hub.clock(), ended=request.ended, team_id=of)
+        listed = await tokens.list_valid(
+            connection, hub.clock(), ended=request.ended, team_id=of, challenge=caller.challenge
+        )
     ids = {token.id for token in listed}
     return [
         convert(token, TokenDetail, parent=token.parent if token.parent in ids else None)
@@ -185,7 +207,7 @@ async def list_(hub: HubContext, caller: Caller, request: TokenQuery) -> Sequenc
     ]
 
 
-@operation("Tokens.revoke", "POST /tokens/{id}/revoke", Role.TEAM)
+@operation("Tokens.revoke", "POST /tokens/{id}/revoke", Role.TEAM, scope=Scope.TOKEN)
 async def revoke(hub: HubContext, caller: Caller, request: RevokedToken) -> None:
     """Revoke a token; sessions that were opened with it end.
 
@@ -216,7 +238,15 @@ async def revoke(hub: HubContext, caller: Caller, request: RevokedToken) -> None
 async def whoami(_hub: HubContext, caller: Caller, _request: Nothing) -> Identity:
     """Return the token's holder."""
     assert caller.role is not None
-    return Identity(name=caller.name, role=caller.role, team=caller.team)
+    role = caller.role if caller.challenge is None else Role.ORGANISER
+    return Identity(name=caller.name, role=role, team=caller.team, challenge=caller.challenge)
+
+
+def require_organiser_of(role: Role, challenge: str | None) -> None:
+    """Raise `RefusedError` if another than an organiser is to be of one challenge."""
+    if challenge is not None and role is not Role.ORGANISER:
+        message = "only organisers are of one challenge"
+        raise RefusedError(Refusal.INVALID, message, field="challenge")
 
 
 async def _parent(connection: AsyncConnection, caller: Caller, now: float) -> Token | None:

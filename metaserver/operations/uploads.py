@@ -24,21 +24,21 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import PhaseField, TeamField
 from metaserver.operations.recent import RecentCounts
-from metaserver.operations.table import operation
+from metaserver.operations.table import Scope, operation
 from metaserver.phases.runtime import Part, RunningPhase
 from metaserver.store import uploads
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import FiledTask, OfflineTask, RewritableTask
 
 DAY = 86_400.0
-PRINT_BYTES = 8
+DIGEST_BYTES = 8
 
 READS, READS_SECONDS = 120, 3_600.0
 """The maximum number of a team's result files read within so many seconds: even those that count
 nothing, such as previews and faulty files. Reading one can take seconds of a thread.
 """
 
-Print: TypeAlias = str | int
+Digest: TypeAlias = str | int
 """An answer's compared part: its digest, or its place in an order."""
 
 
@@ -97,7 +97,7 @@ class UploadAllowance(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-@operation("Uploads.list", "GET /phases/{phase}/uploads", Role.TEAM)
+@operation("Uploads.list", "GET /phases/{phase}/uploads", Role.TEAM, scope=Scope.PHASE)
 async def list_(hub: HubContext, caller: Caller, request: UploadsOf) -> Sequence[UploadAllowance]:
     """Return how many result files a team may still upload in a phase, task by task.
 
@@ -130,7 +130,9 @@ def _of_all(running: RunningPhase, now: float) -> Sequence[UploadAllowance]:
 async def team_of(hub: HubContext, caller: Caller, team: str | None) -> Team:
     """Return a request's team: the caller's own, or the team an organiser names."""
     if caller.organiser and team is None:
-        raise RefusedError(Refusal.INVALID, "is required of an organiser", field="team")
+        raise RefusedError(
+            Refusal.INVALID, "is required: an organiser says whose run it is", field="team"
+        )
     if not caller.organiser and team not in (None, caller.team):
         raise RefusedError(Refusal.NOT_YOURS, "that is not your team", field="team")
     return await hub.team(team or caller.team or "")
@@ -184,12 +186,12 @@ def count_read(hub: HubContext, caller: Caller, team: Team) -> None:
 class ComparedUpload(NamedTuple):
     """An upload compared with the team's earlier uploads: see `store.uploads.Upload`.
 
-    `prints` are None if it is like an earlier upload: later uploads are compared with that.
+    `digests` are None if it is like an earlier upload: later uploads are compared with that.
     """
 
     articles: int
     changed: int | None
-    prints: Mapping[str, Print] | None
+    digests: Mapping[str, Digest] | None
 
 
 async def compare_upload(
@@ -200,7 +202,7 @@ async def compare_upload(
     payloads: Mapping[ArticleId, Any],
 ) -> ComparedUpload:
     """Compare a result file with what the team has uploaded before, in a thread."""
-    earlier = await uploads.packed_prints(connection, running.phase.id, team.id, task)
+    earlier = await uploads.packed_digests(connection, running.phase.id, team.id, task)
     scored = {scored.plugin.name: scored for scored in running.boards.scoreboard.scored()}.get(task)
 
     def work() -> ComparedUpload:
@@ -214,20 +216,20 @@ async def compare_upload(
 
 def compared(
     payloads: Mapping[ArticleId, Any],
-    earlier_prints: Iterable[bytes],
+    earlier_digests: Iterable[bytes],
     counted: Mapping[str, Any] | None = None,
 ) -> ComparedUpload:
-    """Compare answers with others' packed prints; for `counted` see `RewritableTask`."""
-    prints, fewest = prints_of(payloads, counted), None
+    """Compare answers with others' packed digests; for `counted` see `RewritableTask`."""
+    digests, fewest = digests_of(payloads, counted), None
     stated = count_stated(payloads)
-    for packed in earlier_prints:
-        earlier = uploads.unpack_prints(packed)
-        if earlier == prints:
+    for packed in earlier_digests:
+        earlier = uploads.unpack_digests(packed)
+        if earlier == digests:
             return ComparedUpload(stated, None, None)
-        difference = differing(earlier, prints)
+        difference = differing(earlier, digests)
         fewest = difference if fewest is None else min(fewest, difference)
     near = fewest is not None and uploads.is_few(fewest, stated)
-    return ComparedUpload(stated, fewest, None if near else prints)
+    return ComparedUpload(stated, fewest, None if near else digests)
 
 
 async def count_upload(
@@ -253,7 +255,7 @@ async def count_upload(
         run,
         at=now,
         articles=compared_upload.articles,
-        prints=compared_upload.prints,
+        digests=compared_upload.digests,
         changed=compared_upload.changed,
     )
 
@@ -273,29 +275,29 @@ async def keep_score(hub: HubContext, running: RunningPhase, upload: int) -> Non
 
 
 EXACT = ""
-"""The name for the print of all answers, numbers included: no article has it."""
+"""The name for the digest of all answers, numbers included: no article has it."""
 
 
-def prints_of(
+def digests_of(
     payloads: Mapping[ArticleId, Any], counted: Mapping[str, Any] | None = None
-) -> Mapping[str, Print]:
+) -> Mapping[str, Digest]:
     """Return a digest of each answer's part that counts, or its place, and one of all as sent.
 
     If a task does not say what counts, everything but the numbers does: ranks and confidences.
     """
-    whole = hashlib.blake2b(digest_size=PRINT_BYTES)
+    whole = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for article in sorted(payloads):
         whole.update(msgspec.json.encode([article, payloads[article]]))
     if counted is None:
         counted = {str(article): _named(payload) for article, payload in payloads.items()}
-    prints: dict[str, Print] = {name: _print(value) for name, value in counted.items()}
-    return prints | {EXACT: whole.hexdigest()}
+    digests: dict[str, Digest] = {name: _digest(value) for name, value in counted.items()}
+    return digests | {EXACT: whole.hexdigest()}
 
 
-def _print(value: Any) -> Print:
+def _digest(value: Any) -> Digest:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    return hashlib.blake2b(msgspec.json.encode(value), digest_size=PRINT_BYTES).hexdigest()
+    return hashlib.blake2b(msgspec.json.encode(value), digest_size=DIGEST_BYTES).hexdigest()
 
 
 def _named(value: Any) -> Any:
@@ -307,7 +309,7 @@ def _named(value: Any) -> Any:
     return value
 
 
-def differing(before: Mapping[str, Print], after: Mapping[str, Print]) -> int:
+def differing(before: Mapping[str, Digest], after: Mapping[str, Digest]) -> int:
     """Count the articles that two runs answer differently.
 
     For places in an order, it is the fewest moves that turn one into the other.

@@ -236,7 +236,7 @@ class AlertSender:
         disk = shutil.disk_usage(self._settings.folder)
         if disk.free < SCARCE * disk.total:
             space = f"{disk.free / 1e9:.1f} GB of {disk.total / 1e9:.1f} GB"
-            yield Condition(DISK, "", "hub"), f"Little is left of the hub's disk: {space}"
+            yield Condition(DISK, "", "hub"), f"The hub's disk is nearly full: {space} are left"
 
     async def _entered(self, now: float) -> Mapping[Condition, str]:
         """Return the challenges that as many teams came into as may without an organiser."""

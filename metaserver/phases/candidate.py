@@ -79,7 +79,7 @@ class Candidate:
         live = self.running.boards.scoreboard
         for run in self.board.runs(self.task):
             await self._level(run)
-            self._take_in()  # answers that arrive later are in neither of the two
+            self._score_landed()  # answers that arrive later are in neither of the two
             if (score := await live.average(self.task, RAW, run)) is not None:
                 before[run] = score
             if (score := await self.board.average(self.task, RAW, run)) is not None:
@@ -133,10 +133,10 @@ class Candidate:
 
     def show(self, gold: GoldVersion) -> None:
         """Show this board in place of the previous board; its gold is stored."""
-        self._take_in()
+        self._score_landed()
         self.running.show_gold(gold, self.board)
 
-    def _take_in(self) -> None:
+    def _score_landed(self) -> None:
         _put(self.board, self.landed)
         del self.landed[:]
 

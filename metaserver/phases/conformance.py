@@ -21,7 +21,9 @@ from metaserver.base.conformance import (
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import RegisteredServer, Server, ServerName
 from metaserver.config import Settings
+from metaserver.exchange.conformance.contact import Contact, contact
 from metaserver.exchange.conformance.procedure import conformance
+from metaserver.exchange.http.caller import PROBE_SECONDS
 from metaserver.exchange.http.client import HttpClient, HttpLimits
 from metaserver.exchange.wire.contract import Completion
 from metaserver.exchange.wire.validation import Vocabulary
@@ -100,6 +102,7 @@ class ConformanceRunner:
         self._store = store
         self._client = client
         self._running: dict[ServerName, RunningTest] = {}
+        self._looking: set[str] = set()
 
     def begin(self, registered: RegisteredServer, conditions: Conditions) -> RunningTest:
         """Begin a server's run, or join an equal run under way.
@@ -127,6 +130,20 @@ class ConformanceRunner:
         self._running[server.name] = test
         task.add_done_callback(functools.partial(self._forget, server.name))
         return test
+
+    async def look(self, server: Server, limits: HttpLimits, asked_by: str) -> Contact:
+        """Ask a server that is not registered for its state, and store nothing.
+
+        Raises `RefusedError` while the asker's last address is being tried.
+        """
+        if asked_by in self._looking:
+            message = "your last address is being tried: wait until that has ended"
+            raise RefusedError(Refusal.STATE, message, field="url")
+        self._looking.add(asked_by)
+        try:
+            return await contact(self._client.bounded(limits), server, PROBE_SECONDS)
+        finally:
+            self._looking.discard(asked_by)
 
     def under_way(self, name: ServerName) -> RunningTest | None:
         """Return a server's current run, or None."""

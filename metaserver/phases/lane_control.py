@@ -119,7 +119,9 @@ class LaneController:
             async with self._store.writing() as connection:
                 control = await stored_servers.control(connection, running.key(registered))
                 if control.control is not Control.SUSPENDED:
-                    raise RefusedError(Refusal.STATE, "it is not suspended")
+                    raise RefusedError(
+                        Refusal.STATE, "the server is not suspended, so there is nothing to lift"
+                    )
                 await self._set(connection, running, registered, Control.RUNNING, due=is_open)
                 await note(connection)
             await running.reload(Part.SERVERS, registered.server.name)

@@ -65,7 +65,7 @@ class Landed(NamedTuple):
     prepared: Mapping[BoardKey, Any] = NOTHING
 
 
-class _Shown(NamedTuple):
+class _ShownBoard(NamedTuple):
     """A board as last shown, and what it was made from."""
 
     scores: Mapping[ServerName, Score]
@@ -98,7 +98,7 @@ class LiveBoards:
         self._lacking = lacking
         self._currency = currency
         self._owners: dict[ServerName, RunOwner] = {}
-        self._shown: dict[tuple[TaskName, View, ArticlePolicy], _Shown] = {}
+        self._shown: dict[tuple[TaskName, View, ArticlePolicy], _ShownBoard] = {}
         self._landed: list[Landed] | None = None
         self._beside: Scoreboard | None = None
         self._preparing = asyncio.Lock()  # one large answer at a time: each has a thread of its own
@@ -272,7 +272,7 @@ class LiveBoards:
         ):
             fresh = self.scoreboard.board_of(task, view, scores, policy)
             board = self._completed(fresh, comparison, usages, lacking)
-            cached = _Shown(scores, comparison, lacking, usages, board)
+            cached = _ShownBoard(scores, comparison, lacking, usages, board)
             self._shown[task, view, policy] = cached
         return cached.board
 

@@ -159,29 +159,29 @@ SUBJECTS = {
     LinkKind.TOKEN: "team {team} is in",
 }
 TEXTS = {
-    LinkKind.CONFIRM: """Somebody, you we hope, signed team {team} up for the challenge {challenge}.
-Confirm it here:
+    LinkKind.CONFIRM: """Team {team} was signed up for the challenge {challenge} with this address.
+If it was you, please confirm it here:
 
 {link}
 
-The link is good for {good}, and once.
-If it was not you, ignore this message: nothing happens then.
+The link works once, within {good}.
+If it was not you, ignore this message, and nothing will happen.
 """,
     LinkKind.INVITATION: """The organisers of the challenge {challenge} invite you to take part.
-Name your team here:
+To accept, name your team here:
 
 {link}
 
-The link is good for {good}, and once.
-If you do not want to, ignore this message.
+The link works once, within {good}.
+If you do not want to take part, ignore this message.
 """,
     LinkKind.TOKEN: """Team {team} takes part in the challenge {challenge}.
-Its first token, with which you sign in, is shown once here:
+This link signs you in, and shows your team's first token, once:
 
 {link}
 
-The link is good for {good}, and once.
-Whoever opens it acts for your team: do not pass it on.
+It works once, within {good}.
+Anybody who opens it acts for your team, so do not pass it on.
 """,
 }
 
@@ -194,23 +194,22 @@ PERSON_SUBJECTS = {
     PersonLinkKind.INVITATION: "An invitation {to}",
 }
 PERSON_TEXTS = {
-    PersonLinkKind.SIGN_IN: """Somebody, we hope you, wants to sign in with this address.
-Open this in the browser that asked:
+    PersonLinkKind.SIGN_IN: """To sign in, open this link in the browser in which you asked for it:
 
 {link}
 
 Or type this code there: {code}
 
-Both are good for 15 minutes, and once.
-If it was not you, ignore this message, and give the code to nobody.
+Both work once, within 15 minutes.
+If it was not you who asked, ignore this message, and give the code to nobody.
 """,
     PersonLinkKind.INVITATION: """You are invited {to}.
 Accept it here:
 
 {link}
 
-The link is good for 14 days, and once. Whoever opens it can accept: do not pass it on.
-If you do not want to, ignore this message.
+The link works once, within 14 days. Anybody who opens it can accept, so do not pass it on.
+If you do not want to accept, ignore this message.
 """,
 }
 
@@ -274,7 +273,8 @@ class SignUpMailer:
         """Send a person's link; return whether the SMTP server could be reached."""
         async with self._store.writing() as connection:
             new = await people.make_secret(connection, link.id)
-        to = f"to team {link.team}" if link.team else f"to be {link.role} of this hub"
+        of = f"challenge {link.challenge}" if link.challenge else "this hub"
+        to = f"to team {link.team}" if link.team else f"to be {link.role} of {of}"
         values = {
             "link": self._settings.web.url.rstrip("/") + PERSON_PATHS[link.kind] + new.secret,
             "code": f"{new.code[:4]} {new.code[4:]}",

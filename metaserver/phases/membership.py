@@ -22,7 +22,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.base.errors import HubError, StaleLaneError, UnavailableError
+from metaserver.base.errors import ReplacedError, StaleLaneError, UnavailableError
 from metaserver.base.lanes import AttemptRecord
 from metaserver.base.states import ProcessRole
 from metaserver.lanes.engine import MAX_LANES
@@ -150,7 +150,8 @@ class HubMember:
         self._lease.renewed(began)
         self.due, self.unheld = census.due, census.unheld
         self.webs = max(1, census.webs)
-        self.workers, self.sharing = census.workers, census.sharing
+        self.workers = census.workers
+        self.sharing = census.sharing or census.workers  # if all lack something
         self.blocked = census.blocked
         if self.blocked and self._store.blocked is None:
             self._store.try_to_write()  # nothing of its own may need to be stored
@@ -259,14 +260,14 @@ class Leader:
         return await self._lead()
 
     async def require(self, connection: AsyncConnection) -> None:
-        """Raise `HubError` if this process does not lead, in a write's transaction.
+        """Raise `ReplacedError` if this process does not lead, in a write's transaction.
 
         A store's only process leads whenever it writes.
         """
         if self.held is None and self._member.is_alone:
             self.held = await leases.lead(connection, self._member.id, alone=True)
         if self.held is None or await leases.current(connection) != self.held:
-            raise HubError("another process leads the hub")
+            raise ReplacedError("another process leads the hub")
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Lead whenever nobody else does, and work as long as it lasts, until cancelled."""

@@ -84,30 +84,30 @@ class StoreFollower:
             elapsed = asyncio.get_running_loop().time() - began
             await asyncio.sleep(max(PAUSE_SECONDS, LOOK_SECONDS - elapsed))
 
-    async def mend(self) -> None:
+    async def reload_after_failures(self) -> None:
         """Reload what a lone process has stored without knowing it, until cancelled.
 
         If a connection breaks in a commit, it is unknown whether it was carried out.
         """
-        mended = 0
+        handled = 0
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             failed, before = self._store.failed_writes, self._last_entry
-            if failed != mended and self._store.blocked is None:
+            if failed != handled and self._store.blocked is None:
                 await self.reload_changes()
                 if self._last_entry == before >= 0:  # else it failed, or more was changed
-                    mended = failed
+                    handled = failed
 
     async def reload_changes(self) -> None:
         """Reload what others have changed before now; if that fails, later."""
         try:
-            await self._take_in()
+            await self._reload_if_changed()
         except UnavailableError:
             pass  # `run` says so
         except Exception:
             log.exception("changes of other processes cannot be read")
 
-    async def _take_in(self) -> None:
+    async def _reload_if_changed(self) -> None:
         async with self._refreshing:
             async with self._store.reading() as connection:
                 last = await audit.last(connection)
@@ -129,7 +129,7 @@ class StoreFollower:
 
     async def look(self) -> None:
         """Bring memory up to date with the store."""
-        await self._take_in()
+        await self._reload_if_changed()
         async with self._store.reading() as connection:
             lanes = await leases.seen(connection)
             changes = await states.after(connection, self._last_change)
@@ -169,7 +169,7 @@ class StoreFollower:
     # -- changes ---------------------------------------------------------------------------------
 
     async def _refresh(self) -> None:
-        """Take in what other processes have changed.
+        """Reload what other processes have changed.
 
         The caller holds the lanes' lock: nothing here waits for `scoring`, which a gold change
         holds for minutes, and which the deletion of a phase holds while it waits for that lock.
@@ -237,6 +237,7 @@ def _shows(lane: SeenLane) -> Sequence[object]:
 
 
 def _event(running: RunningPhase, lane: SeenLane) -> LaneChanged:
-    end = None if lane.worker or not lane.ended else LaneEnd(lane.ended)
+    is_over = lane.ended and not (lane.worker or lane.is_due)  # else it is at work, or to be
+    end = LaneEnd(lane.ended) if is_over else None
     server = running.server_of(lane.key).server
     return LaneChanged(server=server, in_flight=lane.in_flight, down=lane.down, end=end)

@@ -289,7 +289,7 @@ class RunningPhase:
         for registered, control in stored:
             present = self.servers.get(registered.server.name)
             if present is None:
-                await self._know(connection, registered.team)
+                await self._load_team(connection, registered.team)
                 self._enter(registered, ends[registered.id], changes.get(registered.id))
             elif present != registered:
                 self._enter(registered)
@@ -309,14 +309,14 @@ class RunningPhase:
             if newest == self._unscored.get(key, self.offline.get(key)):
                 continue
             if newest is not None:
-                await self._know(connection, newest.team)
+                await self._load_team(connection, newest.team)
                 self._enter_run(newest)
             elif not self.scoring.locked():
                 self._drop_run(key)
                 continue
             self._unscored[key] = newest  # the runs may be being scored now
 
-    async def _know(self, connection: AsyncConnection, team: TeamName | None) -> None:
+    async def _load_team(self, connection: AsyncConnection, team: TeamName | None) -> None:
         """Read the team of a server or run that enters the phase, if the team is newer."""
         if team is not None and team not in self.teams:
             await self._reload_teams(connection, team)

@@ -24,6 +24,7 @@ from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
 from metaserver.phases.holder import LaneHolder, LaneSource
 from metaserver.phases.lane_control import LaneController
+from metaserver.phases.locked import LockedServers
 from metaserver.phases.membership import HubMember
 from metaserver.phases.restore import vocabulary_of
 from metaserver.phases.runtime import PhaseContext, RunningPhase
@@ -63,6 +64,8 @@ class Scheduler:
         self.listeners: list[Callable[[Attempt, int], None]] = []
         source = LaneSource(may_take=self._may_take, make=self._make, ended=self._ended)
         self.lanes = LaneController(store, self.phases, LaneHolder(store, source, member))
+        self.locked = LockedServers(store, client.keyring)
+        self.locked.changed = self.lanes.holder.wake
         self._member = member
         self._is_leader = False
         self._store = store
@@ -83,10 +86,12 @@ class Scheduler:
         async with asyncio.TaskGroup() as group:
             if self._member.role is not ProcessRole.WEB:
                 group.create_task(self.lanes.holder.run(), name="lanes")
+            group.create_task(self.locked.run(), name="key")
             group.create_task(self._drive(), name="clock")
 
     async def load(self) -> None:
         """Load every phase; `run` begins those that are open."""
+        await self.locked.look()
         async with self._store.reading() as connection:
             phases = await stored_phases.list_all(connection)
         for phase in phases:
@@ -185,7 +190,7 @@ class Scheduler:
         running.state = state
 
     async def _is_kept_otherwise(self, running: RunningPhase, state: PhaseState) -> bool:
-        """Return whether the store has another state than one in which nothing is sent."""
+        """Return whether the store has a state other than one in which nothing is sent."""
         async with self._store.reading() as connection:
             busy = await leases.is_busy(connection, running.phase.id)
         return busy or state is not (running.phase.reached or PhaseState.SETUP)
@@ -231,9 +236,11 @@ class Scheduler:
     # -- lanes -----------------------------------------------------------------------------------
 
     def _may_take(self, key: LaneKey) -> bool:
-        """Return whether a lane's phase is in memory, and open."""
+        """Return whether a lane's phase is in memory, and open, and its credentials too."""
         running = self._phase_of(key)
         if running is None or running.state not in OPEN_STATES:
+            return False
+        if self.locked.locks(running.server_of(key)):
             return False
         return running.phase.state(self._clock()) in OPEN_STATES
 

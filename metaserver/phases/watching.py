@@ -172,7 +172,7 @@ def _found(
     """Yield what needs a look in an open phase alone."""
     for task in running.tasks:
         if task.name not in running.gold:
-            text = f"{task.name} has no gold: it is not scored"
+            text = f"{task.name} has no gold, so it is not scored"
             yield FindingKind.NO_GOLD, Subject(name=task.name, text=text)
     for server in servers:
         for kind, text in _troubles(server, time_left):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -21,8 +21,8 @@ from metaserver.exchange.http.caller import ArticleCaller
 from metaserver.exchange.http.client import HttpClient
 from metaserver.lanes.events import AttemptEnded, LaneChanged, Recorder
 from metaserver.lanes.lane import Lane
+from metaserver.phases.locked import LockedServers
 from metaserver.phases.restore import articles_of, asked_tasks, vocabulary_of
-from metaserver.store import leases
 from metaserver.store import phases as stored_phases
 from metaserver.store import servers as stored_servers
 from metaserver.store.reader import ReadStore
@@ -80,7 +80,7 @@ class PhaseWork:
         prepare: Prepare | None = None,
         down: str = "",
     ) -> Lane:
-        """Return a taken server's lane; one that was `down` is probed first."""
+        """Return a taken server's lane; a lane that was `down` is probed first."""
         return Lane(
             server,
             self.corpus,
@@ -104,7 +104,7 @@ def answered_of(tasks: Sequence[TaskPlugin]) -> Sequence[AnsweredTask]:
 # -- the phases of a process that works lanes alone ------------------------------------------------
 
 UNFIT_SECONDS = 300.0
-"""Time until lanes are tried again that this process cannot work, as it lacks what they need."""
+"""Time until a phase is tried again that this process cannot work."""
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ class _Known:
 
 
 class _Lack(NamedTuple):
-    """The lack of what lanes need, until they are tried again by the loop's clock."""
+    """The lack of what a phase needs, until it is tried again by the loop's clock."""
 
     until: float
     reason: str
@@ -143,39 +143,42 @@ class PhaseWorks:
         self._recorder = recorder
         self._clock = clock
         self._known: dict[int, _Known] = {}
-        self._unfit: dict[int | LaneKey, _Lack] = {}  # for phases, or lanes
+        self.locked = LockedServers(store, client.keyring)
+        self._unfit: dict[int, _Lack] = {}  # by phase
         self._servers: dict[LaneKey, RegisteredServer] = {}
         self._reports: dict[LaneKey, LaneReport] = {}
 
     def may_take(self, key: LaneKey) -> bool:
         """Return whether this process can work a lane, as far as it knows."""
-        self._forget_old_lacks()
-        return not self._unfit.keys() & {key, key.phase_id}
+        return not self.locked.has(key.server_id) and key.phase_id not in self._lacks()
 
     def lacks(self) -> str:
         """Return why there are lanes that this process cannot work, so that others have its share.
 
         Empty if it can work all of them.
         """
-        self._forget_old_lacks()
-        return "; ".join(sorted({lack.reason for lack in self._unfit.values()}))
+        return "; ".join(filter(None, [self.locked.reason(), *self._lacks().values()]))
 
-    def _forget_old_lacks(self) -> None:
+    def _lacks(self) -> Mapping[int, str]:
+        """Return why phases cannot be worked now, by their ids."""
         now = asyncio.get_running_loop().time()
-        self._unfit = {key: lack for key, lack in self._unfit.items() if lack.until > now}
+        return {phase: lack.reason for phase, lack in self._unfit.items() if lack.until > now}
 
-    def _lack(self, keys: Iterable[int | LaneKey], reason: str) -> None:
-        log.warning("lanes are left to other processes: %s", reason)
-        lack = _Lack(asyncio.get_running_loop().time() + UNFIT_SECONDS, reason)
-        self._unfit |= dict.fromkeys(keys, lack)
+    def _lack(self, phase_id: int, reason: str) -> None:
+        if phase_id not in self._unfit:
+            log.warning("lanes are left to other processes: %s", reason)
+        until = asyncio.get_running_loop().time() + UNFIT_SECONDS
+        self._unfit[phase_id] = _Lack(until, reason)
 
     async def make(self, taken_lanes: Sequence[TakenLane]) -> Sequence[Lane]:
         """Return the lanes that were taken, ready to work; without those that it cannot work."""
         lanes: list[Lane] = []
         async with self._store.reading() as connection:
             registered = {server.id: server for server in await stored_servers.list_all(connection)}
-            others = await leases.holders_of_other_keys(connection, self._client.keyring.digest())
-        taken_lanes = self._openable(taken_lanes, registered, others)
+        await self.locked.look()
+        taken_lanes = [
+            lane for lane in taken_lanes if not self.locked.has(lane.state.key.server_id)
+        ]
         for phase_id in sorted({taken_lane.state.key.phase_id for taken_lane in taken_lanes}):
             try:
                 work = await self._work(phase_id)
@@ -183,8 +186,9 @@ class PhaseWorks:
                 log.warning("phase %d cannot be read now: %s", phase_id, error.reason)
                 continue
             except Exception as error:
-                self._lack([phase_id], f"phase {phase_id} cannot be worked here: {error}")
+                self._lack(phase_id, f"phase {phase_id} cannot be worked here: {error}")
                 continue
+            self._unfit.pop(phase_id, None)
             if work is None:
                 continue
             lanes.extend(
@@ -193,33 +197,6 @@ class PhaseWorks:
                 if taken_lane.state.key.phase_id == phase_id
             )
         return lanes
-
-    def _openable(
-        self,
-        taken_lanes: Sequence[TakenLane],
-        registered: Mapping[int, RegisteredServer],
-        others: Collection[str],
-    ) -> Sequence[TakenLane]:
-        """Return the lanes whose servers' secrets this process can open.
-
-        If no process at `others`, machines, has another key, these secrets are lost: all lanes are
-        returned, so that attempts say so.
-        """
-        sealed = {
-            taken_lane.state.key: registered[taken_lane.state.key.server_id].server
-            for taken_lane in taken_lanes
-        }
-        closed = {
-            key: server.name
-            for key, server in sealed.items()
-            if server.access.sealed and not self._client.keyring.opens(server.access.sealed)
-        }
-        if not closed or not others:
-            return taken_lanes
-        path = self._settings.key_file()
-        message = f"{path} does not open the credentials of {', '.join(sorted(closed.values()))}"
-        self._lack(closed, f"{message}; another key is on {', '.join(sorted(others))}")
-        return [lane for lane in taken_lanes if lane.state.key not in closed]
 
     def ended(self, key: LaneKey, failure: Exception | None) -> None:
         """Note a lane's end."""

@@ -119,9 +119,14 @@ def write_crate(
     description: str,
     published: str,
     license_url: str,
+    authors: Sequence[str] = (),
     keywords: Sequence[str],
 ) -> None:
     """Write the metadata of the files that are there; `published` is a date (ISO 8601)."""
+    people = [
+        {"@id": f"#author-{number}", "@type": "Person", "name": author}
+        for number, author in enumerate(authors, 1)
+    ]
     files = [_file(folder, path, about) for path, about in sorted(folder.about.items())]
     files.append(
         {
@@ -142,7 +147,9 @@ def write_crate(
         "hasPart": [{"@id": article_file["@id"]} for article_file in files],
         "mentions": {"@id": "#metaserver"},
     }
-    contexts: list[Mapping[str, Any]] = []
+    if people:
+        root["author"] = [{"@id": person["@id"]} for person in people]
+    contexts: list[Mapping[str, Any]] = [*people]
     if license_url:
         contexts.append(
             {

@@ -56,11 +56,12 @@ REPORT = "report.html"
 
 
 class PackageOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """A package's contents: with or without gold, a licence's URL, figures for print."""
+    """A package's contents; `license` is a URL, `authors` are one per line."""
 
     phase: str
     gold: bool = False
     license: str = ""
+    authors: str = ""
     plots: bool = True
 
 
@@ -147,6 +148,7 @@ class _Writing:
             description=f"Leaderboards, tests, figures and runs of the phase {self._order.phase}.",
             published=f"{self._frozen_at:%Y-%m-%d}",
             license_url=self._order.license,
+            authors=[line.strip() for line in self._order.authors.splitlines() if line.strip()],
             keywords=["text mining", "evaluation", *self._source.frozen],
         )
         self._folder.finish()

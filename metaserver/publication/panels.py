@@ -19,7 +19,7 @@ from metaserver.base.lanes import Corpus
 from metaserver.base.phases import Phase
 from metaserver.base.records import PhaseName, ServerName, TaskName
 from metaserver.config import Settings
-from metaserver.corpus.prints import BLOCK, prints
+from metaserver.corpus.fingerprints import BLOCK, fingerprints
 from metaserver.phases.jobs import RowCounter
 from metaserver.phases.restore import scored_of, vocabulary_of
 from metaserver.store import phases, servers
@@ -140,7 +140,7 @@ async def _guarded(
             texts = await store.article_texts(
                 corpus_id, range(start, min(start + BLOCK, len(corpus)))
             )
-            digests.update(mark for text in texts for mark in prints(text))
+            digests.update(mark for text in texts for mark in fingerprints(text))
     return frozenset(ids), frozenset(digests)
 
 
@@ -154,7 +154,7 @@ async def _recognised(
     for position, article in enumerate(corpus.ids):
         if article in articles:
             [text] = await store.article_texts(corpus.id, range(position, position + 1))
-            if prints(text) & digests:
+            if fingerprints(text) & digests:
                 recognised.add(article)
     return recognised
 

@@ -38,7 +38,7 @@ from scoring.consensus import (
     train_model,
 )
 from scoring.consensus.making import member_auc
-from scoring.consensus.measures import BETA, BINS, calibration_error
+from scoring.consensus.measures import BETA, BINS, LIKELY, calibration_error
 from scoring.consensus.model import LEARNED
 from scoring.consensus.votes import CUTOFF
 from scoring.errors import FormatError, OptionError
@@ -171,14 +171,15 @@ def _quality(method: str, validated: CrossValidation) -> MethodQuality:
             method=method, auc_ipr=validated.macro("auc_ipr"), f_score=validated.macro("f_score")
         )
     listed = sum(map(len, validated.hits(short=True).values()))
-    correct = validated.votes.correct.astype(float)
+    said, correct = validated.probabilities, validated.votes.correct.astype(float)
     return MethodQuality(
         method=method,
         auc_ipr=validated.macro("auc_ipr"),
         f_score=validated.macro("f_score"),
         short_f_score=validated.macro("f_score", short=True),
         candidates=listed / len(validated.votes.articles),
-        calibration_error=calibration_error(validated.probabilities, correct),
+        calibration_error=calibration_error(said, correct),
+        likely_error=calibration_error(said, correct, least=LIKELY),
     )
 
 

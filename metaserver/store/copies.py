@@ -75,6 +75,8 @@ def faults(store: Path, *, deep: bool = False) -> Sequence[str]:
     try:
         with closing(_reading(store)) as connection:
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            if deep and not tables:
+                return ["is empty: if there was a store, restore it"]
             schema = None
             if "alembic_version" in tables:
                 row = connection.execute("SELECT version_num FROM alembic_version").fetchone()

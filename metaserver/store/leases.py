@@ -116,14 +116,16 @@ async def lock(connection: AsyncConnection, condition: sa.ColumnElement[bool]) -
 async def enter(connection: AsyncConnection, process: Process, *, alone: bool) -> None:
     """Store a process that has started; if it is `alone`, no lane has another holder.
 
-    Otherwise, no process that was alone lives any more: it had the store to itself.
+    Otherwise, no process that was alone lives any more: it had the store to itself. A process may
+    enter again, as it may not have heard of the end of its commit.
     """
     now = database_now()
     if alone:
         await connection.execute(sa.delete(workers))
         await connection.execute(sa.update(lanes).values(worker=None))
     else:
-        await connection.execute(sa.delete(workers).where(workers.c.seen >= ALONE))
+        replaced = sa.or_(workers.c.seen >= ALONE, workers.c.id == process.id)
+        await connection.execute(sa.delete(workers).where(replaced))
     await connection.execute(
         sa.insert(workers).values(
             id=process.id,
@@ -205,13 +207,6 @@ async def processes(connection: AsyncConnection) -> Sequence[Process]:
         read_row(row, Process, up=max(0.0, row.up), idle=max(0.0, row.idle))
         for row in await connection.execute(query.order_by(workers.c.started_at, workers.c.id))
     ]
-
-
-async def holders_of_other_keys(connection: AsyncConnection, key: str) -> Set[str]:
-    """Return the machines of living processes whose key for credentials has another digest."""
-    others = workers.c.key.not_in(["", key])
-    query = sa.select(workers.c.host).where(workers.c.id.in_(_LIVING), others)
-    return set((await connection.execute(query)).scalars())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

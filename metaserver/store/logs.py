@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.lanes import Corpus, LaneKey
 from metaserver.base.records import Attempt, ServerName
 from metaserver.store.reader import of_lane, of_lanes, read_attempt
+from metaserver.store.rows import ANSWER, ATTEMPT, BatchRows
 from metaserver.store.tables import answers, attempts, checkpoints, lanes
 
 _KEY = ("phase_id", "server_id")
@@ -139,6 +140,24 @@ _NEW = (
     .select_from(_WANTED.join(_OF_LANE, sa.true()))
     .order_by(_OF_LANE.c.server_id, _OF_LANE.c.serial)
 )
+
+
+async def put(
+    connection: AsyncConnection, key: LaneKey, batches: Iterable[BatchRows], cursor: int
+) -> None:
+    """Store the whole log of a lane that has none; the rows' own lanes do not count."""
+    serial = 0
+    for batch in batches:
+        for table, columns, rows in (
+            (attempts, ATTEMPT, batch.attempts),
+            (answers, ANSWER, batch.answers),
+        ):
+            values = [dict(zip(columns, (*key, *row[len(key) :]), strict=True)) for row in rows]
+            if values:
+                await connection.execute(sa.insert(table), values)
+        serial += len(batch.attempts)
+    changed = {"serial": serial, "cursor": cursor}
+    await connection.execute(sa.update(lanes).where(of_lane(lanes, key)).values(**changed))
 
 
 class StoredCheckpoint(NamedTuple):

@@ -189,15 +189,22 @@ async def join(
     *,
     team_id: int | None = None,
     owner: bool = False,
+    challenge: str | None = None,
 ) -> int:
     """Make a person a member, unless the person is already; return the membership's id."""
     for known in await tokens.memberships(connection, now, person_id=person.id):
-        if known.role is role and known.team_id == team_id:
+        if (known.role, known.team_id, known.challenge) == (role, team_id, challenge):
             if owner and not known.owner:
                 await set_owner(connection, known.id, owner=True)
             return known.id
     id_, _ = await tokens.issue(
-        connection, role, person.name, team_id=team_id, person=person.id, owner=owner
+        connection,
+        role,
+        person.name,
+        team_id=team_id,
+        person=person.id,
+        owner=owner,
+        challenge=challenge,
     )
     return id_
 
@@ -332,6 +339,11 @@ async def get_invitation(connection: AsyncConnection, link: int, now: float) -> 
 async def delete_link(connection: AsyncConnection, link: int) -> None:
     """Delete a link."""
     await connection.execute(sa.delete(person_links).where(_LINKS.id == link))
+
+
+async def delete_invitations(connection: AsyncConnection, challenge: str) -> None:
+    """Delete the invitations to organise a challenge."""
+    await connection.execute(sa.delete(person_links).where(_LINKS.challenge == challenge))
 
 
 async def delete_links(connection: AsyncConnection, kind: PersonLinkKind) -> None:

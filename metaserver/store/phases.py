@@ -29,6 +29,7 @@ from metaserver.store.database import insert, read_row
 from metaserver.store.keys import digest_key, keyed_digest
 from metaserver.store.tables import (
     announcements,
+    challenge_pictures,
     challenges,
     corpora,
     corpus_versions,
@@ -38,6 +39,7 @@ from metaserver.store.tables import (
     one_time_links,
     phases,
     sign_ups,
+    teams,
     uploads,
 )
 
@@ -150,6 +152,7 @@ async def list_all(connection: AsyncConnection) -> Sequence[Phase]:
 def _phases() -> sa.Select[Any]:
     of_challenge = (
         challenges.c.name.label("challenge"),
+        challenges.c.title.label("challenge_title"),
         challenges.c.timezone,
         challenges.c.announced_at,
     )
@@ -291,20 +294,24 @@ async def gold_numbers(connection: AsyncConnection, phase_id: int) -> Mapping[Ta
 # -- deletion of phases and challenges that nobody has answered in ---------------------------------
 
 ANSWERS = {
-    "answers of servers": tables.answers,
-    "uploaded runs": offline_runs,
-    "uploads": uploads,
-    "sets of curators": tables.curation_sets,
+    "answers of servers": sa.select(tables.answers.c.phase_id),
+    "uploaded runs": sa.select(offline_runs.c.phase_id).join(teams).where(teams.c.host.is_(False)),
+    "uploads": sa.select(uploads.c.phase_id),
+    "sets of curators": sa.select(tables.curation_sets.c.phase_id),
 }
-"""The tables of which a phase that may be deleted has no row, by what they hold."""
+"""The rows of which a phase that may be deleted has none, by what they hold.
+
+The organisers' own uploads, its baselines, go with it.
+"""
 
 
 async def answers(connection: AsyncConnection, phase_id: int) -> str:
     """Return what a phase has that must not be deleted, in words; empty if nothing."""
     reasons = []
-    for word, table in ANSWERS.items():
-        query = sa.select(table.c.phase_id).where(table.c.phase_id == phase_id).limit(1)
-        if (await connection.execute(query)).first() is not None:
+    for word, query in ANSWERS.items():
+        [of_phase] = query.selected_columns
+        found = await connection.execute(query.where(of_phase == phase_id).limit(1))
+        if found.first() is not None:
             reasons.append(word)
     return " and ".join(reasons)
 
@@ -339,6 +346,32 @@ async def add_announcement(
     """Store an announcement; return its id."""
     row = {"challenge_id": challenge_id, "at": at, "title": title, "text": text}
     return await insert(connection, announcements, row)
+
+
+async def add_pictures(
+    connection: AsyncConnection, challenge_id: int, pictures: Mapping[str, bytes]
+) -> None:
+    """Store a challenge's pictures by name."""
+    for name, content in pictures.items():
+        row = {"challenge_id": challenge_id, "name": name, "content": content}
+        await connection.execute(sa.insert(challenge_pictures).values(**row))
+
+
+async def picture_names(connection: AsyncConnection, challenge_id: int) -> Sequence[str]:
+    """Return the names of a challenge's pictures, in their order."""
+    query = sa.select(challenge_pictures.c.name).where(
+        challenge_pictures.c.challenge_id == challenge_id
+    )
+    return sorted((await connection.execute(query)).scalars())
+
+
+async def picture(connection: AsyncConnection, challenge_id: int, name: str) -> bytes | None:
+    """Return a picture of a challenge; None if there is none of this name."""
+    query = sa.select(challenge_pictures.c.content).where(
+        challenge_pictures.c.challenge_id == challenge_id, challenge_pictures.c.name == name
+    )
+    content: bytes | None = await connection.scalar(query)
+    return content
 
 
 async def newest_announcements(

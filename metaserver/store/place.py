@@ -42,7 +42,11 @@ StorePlace: TypeAlias = Path | PostgresUrl
 
 
 def read_url(text: str, setting: str) -> PostgresUrl:
-    """Return the URL in a setting; `InputError` says nothing of the text, which has a password."""
+    """Return the URL in a setting; `InputError` says nothing of the text, which has a password.
+
+    >>> str(read_url("postgresql://hub:secret@db.example.org/hub", "store"))
+    'postgresql://hub@db.example.org:5432/hub'
+    """
     try:
         parts = urlsplit(text)
         options = dict(parse_qsl(parts.query, strict_parsing=True)) if parts.query else {}

@@ -182,9 +182,18 @@ def _storable(value: Any) -> Any:
 
 @asynccontextmanager
 async def open_postgres(url: PostgresUrl, role: str) -> AsyncIterator[AsyncEngine]:
-    """Open the store in a database and migrate it; raises `InputError` if it is unfit."""
+    """Open the store in a database and migrate it; raises `InputError` if it is unfit.
+
+    Raises `UnavailableError` if its server is away, or goes away meanwhile: that passes.
+    """
     drop_reports_of_outages()
-    await _prepare(url)
+    try:
+        await _prepare(url)
+    except Exception as error:
+        cause = error.__cause__ if isinstance(error, InputError) else error
+        if cause is None or (reason := unavailable(cause)) is None:
+            raise
+        raise UnavailableError(f"no connection: {reason}", str(url)) from error
     engine = postgres_engine(url, role)
     try:
         with _leftovers_dropped():

@@ -196,7 +196,7 @@ def _run(row: sa.Row[Any]) -> OfflineRun:
 async def put_method(
     connection: AsyncConnection, phase_id: int, run: ServerName, described: MethodDescription
 ) -> None:
-    """Store a run's description in place of its earlier one; an empty one is deleted."""
+    """Store a run's description in place of its earlier one; an empty description is deleted."""
     await delete_method(connection, phase_id, run)
     if described:
         values = {"phase_id": phase_id, "run": run}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,8 @@ from metaserver.store.place import StorePlace
 
 if TYPE_CHECKING:
     from alembic.config import Config
+
+log = logging.getLogger(__name__)
 
 VERSIONS = Path(__file__).with_name("migrations") / "versions"
 """The migrations' folder; the first makes the tables for version 1.0."""
@@ -86,6 +89,8 @@ async def upgrade(connection: AsyncConnection, place: StorePlace) -> None:
             raise InputError(str(place), _unreadable(stored))
         config = alembic_config()
         config.attributes["connection"] = connection
+        if stored is not None:
+            log.info("migrating store %s from schema %s to %s", place, stored, newest_schema())
         command.upgrade(config, "head")
 
     await connection.run_sync(migrate)

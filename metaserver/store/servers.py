@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -78,6 +78,23 @@ async def has_secrets(connection: AsyncConnection) -> bool:
     """Return whether a server's secret is stored."""
     query = sa.select(servers.c.id).where(servers.c.secret.is_not(None)).limit(1)
     return (await connection.execute(query)).first() is not None
+
+
+class SealedSecret(NamedTuple):
+    """A server's secret, as it is stored: encrypted."""
+
+    id: int
+    name: ServerName
+    sealed: str
+
+
+async def sealed_secrets(connection: AsyncConnection) -> Sequence[SealedSecret]:
+    """Return the servers' secrets, in the order the servers were registered."""
+    query = sa.select(servers.c.id, servers.c.name, servers.c.secret)
+    rows = await connection.execute(
+        query.where(servers.c.secret.is_not(None)).order_by(servers.c.id)
+    )
+    return [SealedSecret(*row) for row in rows]
 
 
 async def set_version(connection: AsyncConnection, name: ServerName, version: str) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.phases import LINK_SECONDS, LinkKind, SignUp, SignUpState
 from metaserver.store.database import insert, read_row
-from metaserver.store.tables import challenges, one_time_links, sign_ups
+from metaserver.store.tables import challenges, one_time_links, sign_ups, teams
 from metaserver.store.tokens import digest
 
 NAMES = 10
@@ -117,6 +117,17 @@ async def _by_challenge(
         .group_by(challenges.c.name)
     )
     return {row[0]: row[1] for row in await connection.execute(query)}
+
+
+async def teams_of(connection: AsyncConnection, challenge: str) -> set[str]:
+    """Return the names of the teams that a challenge's sign-ups became."""
+    query = sa.select(teams.c.name).select_from(
+        sign_ups.join(teams, teams.c.id == sign_ups.c.team_id).join(
+            challenges, challenges.c.id == sign_ups.c.challenge_id
+        )
+    )
+    found = await connection.execute(query.where(challenges.c.name == challenge))
+    return set(found.scalars())
 
 
 async def code_of(connection: AsyncConnection, sign_up: int) -> str | None:

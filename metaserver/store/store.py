@@ -20,7 +20,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from metaserver.base.errors import UnavailableError
+from metaserver.base.errors import ReplacedError, UnavailableError
 from metaserver.base.lanes import (
     AttemptRecord,
     Corpus,
@@ -228,9 +228,12 @@ class _FencedStore(Store):
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
-        async with super().writing() as connection:
-            await self._require(connection)
-            yield connection
+        try:
+            async with super().writing() as connection:
+                await self._require(connection)
+                yield connection
+        except ReplacedError as error:  # whoever leads writes it; the store is not blocked
+            raise UnavailableError(str(error)) from None
 
 
 def _open_attempts(

@@ -80,6 +80,14 @@ announcements = sa.Table(
     sa.Column("text", sa.String, nullable=False),  # Markdown
 )
 
+challenge_pictures = sa.Table(
+    "challenge_pictures",
+    metadata,
+    sa.Column("challenge_id", sa.ForeignKey("challenges.id"), primary_key=True),
+    sa.Column("name", sa.String(64), primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),  # PNG or JPEG
+)
+
 phases = sa.Table(
     "phases",
     metadata,
@@ -195,6 +203,7 @@ person_links = sa.Table(
     sa.Column("browser", sa.String(64), index=True),  # SHA-256 of the cookie that it is bound to
     sa.Column("role", sa.String(16)),  # that an invitation gives
     sa.Column("team_id", sa.ForeignKey("teams.id"), index=True),
+    sa.Column("challenge", sa.String),  # that an invited organiser organises; none: the hub
     sa.Column("owner", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("person_id", sa.ForeignKey("persons.id"), index=True),  # who adds a provider
     sa.Column("created_at", sa.Double, nullable=False),
@@ -215,6 +224,7 @@ tokens = sa.Table(
     ),  # SHA-256; the token is not kept
     sa.Column("role", sa.String(16), nullable=False),
     sa.Column("team_id", sa.ForeignKey("teams.id")),
+    sa.Column("challenge", sa.String),  # that an organiser organises; none: the hub
     sa.Column("label", sa.String, nullable=False),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("expires_at", sa.Double),
@@ -524,10 +534,10 @@ uploads = sa.Table(
     sa.Column("run", sa.String, nullable=False),  # that it became; deleted or replaced since
     sa.Column("at", sa.Double, nullable=False),
     sa.Column("articles", sa.Integer, nullable=False),  # with an answer
-    # Fewest articles that it answers differently than an earlier one of the team with prints.
+    # Fewest articles that it answers differently than an earlier one of the team with digests.
     sa.Column("changed", sa.Integer),
     sa.Column("score", sa.Double),  # by the task's first measure, for organisers
-    sa.Column("prints", sa.LargeBinary),  # zstd of JSON: {article id: digest}; none if like those
+    sa.Column("digests", sa.LargeBinary),  # zstd of JSON: {article id: digest}; none if like those
     sa.Index("ix_uploads_phase_team_task", "phase_id", "team_id", "task"),
 )
 
@@ -709,7 +719,7 @@ curation_rulings = sa.Table(
     sa.Column("task", sa.String, primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True),
     sa.Column("item", sa.String, primary_key=True),  # accessions, with a blank between two
-    sa.Column("choice", sa.String(16), nullable=False),  # and its verdict, with a blank between
+    sa.Column("choice", sa.String, nullable=False),  # and its outcome, with a blank between
     sa.Column("adjudicator", sa.String, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
 )

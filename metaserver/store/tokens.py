@@ -44,6 +44,7 @@ async def issue(
     parent: int | None = None,
     person: int | None = None,
     owner: bool = False,
+    challenge: str | None = None,
 ) -> tuple[int, str]:
     """Issue a token; return its id and the token itself, which cannot be shown again.
 
@@ -60,6 +61,7 @@ async def issue(
         "parent_id": parent,
         "person_id": person,
         "owner": owner,
+        "challenge": challenge,
     }
     return await insert(connection, tokens, row), secret
 
@@ -102,27 +104,43 @@ async def list_all(connection: AsyncConnection, team_id: int | None = None) -> S
 
 
 async def list_valid(
-    connection: AsyncConnection, now: float, *, ended: int, team_id: int | None = None
+    connection: AsyncConnection,
+    now: float,
+    *,
+    ended: int,
+    team_id: int | None = None,
+    challenge: str | None = None,
 ) -> Sequence[Token]:
-    """Return all valid tokens, or a team's, and the newest `ended` of the others, by id."""
+    """Return all valid tokens and the newest `ended` of the others, by id: of a team or challenge.
+
+    `challenge` chooses the tokens of its organisers.
+    """
     chosen = _tokens() if team_id is None else _tokens().where(tokens.c.team_id == team_id)
+    chosen = chosen if challenge is None else chosen.where(tokens.c.challenge == challenge)
     ended_tokens = chosen.where(sa.not_(_is_valid(now))).order_by(tokens.c.id.desc()).limit(ended)
     valid = (await connection.execute(chosen.where(_is_valid(now)))).all()
     rows = [*valid, *(await connection.execute(ended_tokens))]
     return [_token(row) for row in sorted(rows, key=lambda row: row.id)]
 
 
-async def count(connection: AsyncConnection, team_id: int | None, now: float) -> int:
-    """Return the number of a team's valid tokens (None: without a team), without memberships."""
+async def count(
+    connection: AsyncConnection, team_id: int | None, challenge: str | None, now: float
+) -> int:
+    """Return the number of valid tokens of a team and challenge, without memberships.
+
+    None counts those without a team, or without a challenge.
+    """
     of_team = tokens.c.team_id.is_not_distinct_from(team_id)
-    query = _tokens().where(of_team, tokens.c.person_id.is_(None), _is_valid(now))
+    of_challenge = tokens.c.challenge.is_not_distinct_from(challenge)
+    query = _tokens().where(of_team, of_challenge, tokens.c.person_id.is_(None), _is_valid(now))
     counted = sa.select(sa.func.count()).select_from(query.subquery())
     return int((await connection.execute(counted)).scalar_one())
 
 
 async def has_organiser(connection: AsyncConnection, now: float) -> bool:
-    """Return whether an organiser can sign in: with a token, or as a person."""
-    query = _tokens().where(tokens.c.role == Role.ORGANISER.value, _is_valid(now)).limit(1)
+    """Return whether an organiser of the hub can sign in: with a token, or as a person."""
+    of_hub = sa.and_(tokens.c.role == Role.ORGANISER.value, tokens.c.challenge.is_(None))
+    query = _tokens().where(of_hub, _is_valid(now)).limit(1)
     return (await connection.execute(query)).first() is not None
 
 
@@ -157,6 +175,13 @@ async def revoke(
     await connection.execute(sa.delete(sessions).where(alone))
     await connection.execute(sa.update(sessions).where(theirs).values(token_id=None))
     return revoked_ids
+
+
+async def revoke_organisers(connection: AsyncConnection, challenge: str, now: float) -> None:
+    """Revoke what the organisers of one challenge hold, with all that was issued with it."""
+    query = sa.select(tokens.c.id).where(tokens.c.challenge == challenge)
+    for token_id in (await connection.execute(query)).scalars().all():
+        await revoke(connection, token_id, now, made_with_it=True)
 
 
 def _family(token_id: int) -> sa.Select[Any]:

@@ -58,14 +58,14 @@ async def add(
     *,
     at: float,
     articles: int,
-    prints: Mapping[str, str | int] | None,
+    digests: Mapping[str, str | int] | None,
     changed: int | None,
 ) -> int:
-    """Store an upload, return its id; later uploads are compared with it if it has prints."""
+    """Store an upload, return its id; later uploads are compared with it if it has digests."""
     row = {"phase_id": phase_id, "team_id": team_id, "task": task, "run": run, "at": at}
-    packed = None if prints is None else pack_json(prints)
+    packed = None if digests is None else pack_json(digests)
     return await insert(
-        connection, uploads, row | {"articles": articles, "changed": changed, "prints": packed}
+        connection, uploads, row | {"articles": articles, "changed": changed, "digests": packed}
     )
 
 
@@ -82,23 +82,23 @@ async def moments(
     return list((await connection.execute(query)).scalars())
 
 
-async def packed_prints(
+async def packed_digests(
     connection: AsyncConnection, phase_id: int, team_id: int, task: TaskName
 ) -> Sequence[bytes]:
-    """Return the prints of a team's newest uploads for a task, packed; at most `COMPARED`."""
+    """Return the digests of a team's newest uploads for a task, packed; at most `COMPARED`."""
     query = (
-        sa.select(uploads.c.prints)
-        .where(*_of(phase_id, team_id, task), uploads.c.prints.is_not(None))
+        sa.select(uploads.c.digests)
+        .where(*_of(phase_id, team_id, task), uploads.c.digests.is_not(None))
         .order_by(uploads.c.id.desc())
         .limit(COMPARED)
     )
     return list((await connection.execute(query)).scalars())
 
 
-def unpack_prints(packed: bytes) -> Mapping[str, str | int]:
+def unpack_digests(packed: bytes) -> Mapping[str, str | int]:
     """Return each answer's digest, or its place."""
-    prints: dict[str, str | int] = unpack_json(packed)
-    return prints
+    digests: dict[str, str | int] = unpack_json(packed)
+    return digests
 
 
 async def list_all(connection: AsyncConnection, phase_id: int) -> Sequence[Upload]:

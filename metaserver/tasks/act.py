@@ -90,7 +90,9 @@ class ArticleClassification:
         if relevant is None or confidence is None:
             return None
         if not 0.0 < confidence <= 1.0:
-            report.hit(f"{self.key}[1]", f"expected ]0, 1], got {confidence}")
+            report.hit(
+                f"{self.key}[1]", f"expected a confidence above 0 and up to 1, got {confidence}"
+            )
             return []
         return [relevant, confidence]
 

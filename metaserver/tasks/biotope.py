@@ -96,7 +96,11 @@ class BiotopeGold:
 
 
 def read_gold(subtask: SubTask, path: Path) -> BiotopeGold:
-    """Read a gold zip; raises `InputError` that names file and line."""
+    """Read a gold zip; raises `InputError` that names file and line.
+
+    Example: a zip with `doc-1.txt`, `doc-1.a1`, `doc-1.a2`, and `habitats.obo` if there are
+    categories.
+    """
     with unzipped(path, GOLD_LIMITS) as folder:
         if folder == path:
             raise InputError(path, "not a zip; expected one with .txt, .a1 and .a2 files")

@@ -90,7 +90,10 @@ class NerGold:
 
 
 def read_gold(path: Path) -> NerGold:
-    """Read gold mentions; raises `InputError` with the first problem and how many follow."""
+    """Read gold mentions; raises `InputError` with the first problem and how many follow.
+
+    Example: the line `10022833<TAB>0-4<TAB>MDM2<TAB>protein`.
+    """
     try:
         corpus = read_ner_gold(path)
     except FormatError as error:
@@ -394,7 +397,7 @@ class NamedEntities:
     def by_article(
         self, _gold: NerGold, card: NerScorecard, measure: str
     ) -> Mapping[str, float | None]:
-        """Return the F-score of each article that has a mention, or a predicted one."""
+        """Return the F-score of each article that has a mention, or a predicted mention."""
         return card.f_scores(_CRITERIA[measure])
 
     def paired(

@@ -432,7 +432,10 @@ def _valid(
 def _has_valid_values(hit: _Sent, ranked: bool, report: Report) -> bool:
     confident = 0.0 < hit.confidence <= 1.0
     if not confident:
-        report.hit(f"{hit.path}.confidence", f"expected ]0, 1], got {hit.confidence}")
+        report.hit(
+            f"{hit.path}.confidence",
+            f"expected a confidence above 0 and up to 1, got {hit.confidence}",
+        )
     if hit.rank is None:
         if ranked:
             report.hit(f"{hit.path}.rank", "missing, though other hits have one")
@@ -454,10 +457,13 @@ def _triples(payload: RankedPayload) -> Sequence[Hit]:
     return hits_of(payload)
 
 
+_hit: Callable[[list[Any]], Hit] = partial(tuple.__new__, Hit)  # each answer has many
+
+
 def hits_of(payload: RankedPayload) -> Sequence[Hit]:
     """Return an answer's hits, by rank."""
     if payload and len(payload[0]) == 3:
-        return [Hit(name, rank, confidence) for name, rank, confidence in payload]
+        return [*map(_hit, payload)]
     return [Hit(pair(a, b), rank, confidence) for a, b, rank, confidence in payload]
 
 

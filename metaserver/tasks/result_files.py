@@ -222,7 +222,7 @@ class WholeRunTask(ABC):
     def by_article(
         self, _gold: Any, card: ResampledRun, _measure: str
     ) -> Mapping[str, float | None]:
-        """Return the first measure of each article by itself; none if it is not one of articles."""
+        """Return the first measure of each article by itself; none if it is of no article."""
         return card.by_article()
 
     def paired(

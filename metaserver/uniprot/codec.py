@@ -6,9 +6,9 @@ An accession has six or ten characters (https://www.uniprot.org/help/accession_n
     [A-NR-Z][0-9][A-Z][A-Z0-9]{2}[0-9]              77,500,800
     the same six, then [A-Z][A-Z0-9]{2}[0-9]        336,960 for each of these prefixes
 
-Every six-character accession is a number below 91,497,600. A ten-character one is a *page* (its
-prefix) and a place in it. Characters are read two at a time through tables of 65,536 sums, so a
-string costs five look-ups; a pair that is invalid at its place adds a flag instead of a value.
+Every six-character accession is a number below 91,497,600. A ten-character accession is a *page*
+(its prefix) and a place in it. Characters are read two at a time through tables of 65,536 sums, so
+a string costs five look-ups; a pair that is invalid at its place adds a flag instead of a value.
 """
 
 from __future__ import annotations

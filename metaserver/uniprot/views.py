@@ -22,9 +22,13 @@ class GoldAccession(NamedTuple):
 
 
 def read_gold_accessions(path: Path) -> Iterator[GoldAccession]:
-    """Yield the accessions in an INT or IPT gold file: `article<TAB>accession[<TAB>accession]`.
+    r"""Yield the accessions in an INT or IPT gold file: `article<TAB>accession[<TAB>accession]`.
 
     Raises `InputError` with the line for another number of columns or an invalid accession.
+
+    >>> _ = Path("gold.tsv").write_text("10.1\tP04637\tQ00987\n")
+    >>> [(one.line, one.accession) for one in read_gold_accessions(Path("gold.tsv"))]
+    [(1, 'P04637'), (1, 'Q00987')]
     """
     try:
         text = path.read_text(encoding="utf-8-sig")

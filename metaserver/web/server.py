@@ -78,7 +78,7 @@ async def require_free(settings: WebSettings) -> None:
 
 
 def _taken(host: str, port: int, error: OSError) -> InputError:
-    message = f"the pages cannot be served there: {error.strerror}; give another port"
+    message = f"the pages cannot be served there: {error.strerror}; choose another port"
     return InputError(f"{host}:{port}", message)
 
 

@@ -21,9 +21,15 @@ from scoring.options import (
     check_tests,
     framed,
 )
-from scoring.rankings import RankedRun, ranking_report, ranking_table, tests_report
+from scoring.rankings import (
+    RankedRun,
+    pairs_table,
+    ranking_report,
+    ranking_table,
+    tests_report,
+)
 from scoring.sign_flips import PairTest
-from scoring.tables import text_table
+from scoring.tables import Cell, text_table
 from scoring.text import rereadable
 
 _NOT_CELLS = {"name", "interval"}
@@ -74,12 +80,9 @@ def score_biotopes(args: argparse.Namespace) -> int:
         print(*map(_report, values.values()))
     else:
         print(framed(args, _ranking(list(values.values()), args.format)))
-    if args.format == "text" and args.pairs:
-        for path, card in cards.items():
-            rows = [list(one.values()) for one in _pair_values(card)]
-            name = f"{run_name(path)}\n" if len(cards) > 1 else ""
-            table = text_table([["article", "reference", "prediction", "S_p"], *rows])
-            print(f"\n{name}{table}")
+    if args.pairs:
+        runs = {run_name(path): list(_pair_values(card)) for path, card in cards.items()}
+        print(f"\n{pairs_table(runs, args.format)}")
     return 0
 
 
@@ -139,11 +142,11 @@ def _report(values: dict[str, Any]) -> str:
     return f"{text_table([header, *rows])}\n\n{values['task']}: {answered}"
 
 
-def _pair_values(card: BiotopeScorecard) -> Iterator[dict[str, Any]]:
+def _pair_values(card: BiotopeScorecard) -> Iterator[dict[str, Cell]]:
     for pair in sorted(card.pairs, key=lambda pair: pair.item):
         yield {
             "article": pair.item.article,
-            "reference": pair.reference.id if pair.reference else "-",
-            "prediction": pair.prediction.id if pair.prediction else "-",
+            "reference": pair.reference.id if pair.reference else None,
+            "prediction": pair.prediction.id if pair.prediction else None,
             "similarity": pair.similarity,
         }

@@ -23,6 +23,7 @@ from scoring.corpora import (
     frequent_words,
     read_texts,
     species_agreements,
+    split_tags,
     word_rates,
 )
 from scoring.difficulty import Borders, cluster_articles
@@ -80,6 +81,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default=0,
         metavar="N",
         help="ACT: the N words as well that most articles have, function words left out",
+    )
+    parser.add_argument(
+        "--tagged",
+        action="store_true",
+        help="the texts are word/TAG, from any tagger; --frequent takes nouns alone",
     )
     add_interval_resamples(parser)
     add_seed(parser)
@@ -204,8 +210,8 @@ def _read_golds(args: argparse.Namespace) -> dict[str, Gold]:
 
 def _item_findings(args: argparse.Namespace, found: Mapping[str, Gold]) -> _Findings:
     golds = {name: gold for name, gold in found.items() if isinstance(gold, ItemGold)}
-    if args.texts or args.runs:
-        raise OptionError("--texts and result files are of ACT")
+    if args.texts or args.tagged or args.frequent or args.runs:
+        raise OptionError("--texts, --tagged, --frequent and result files are of ACT")
     counted = dict(golds)
     if args.authors:
         authors = run_name(args.authors)
@@ -245,9 +251,11 @@ def _word_findings(args: argparse.Namespace, gold: ActGold) -> _Findings:
     if not args.texts:
         raise OptionError("ACT has neither proteins nor pairs; expected --texts")
     check_words(args.words)
-    texts = read_texts(args.texts, gold.articles)
+    texts = nouns = read_texts(args.texts, gold.articles)
+    if args.tagged:
+        texts, nouns = split_tags(args.texts, texts)
     sampled = {"resamples": args.resamples, "seed": args.seed}
-    words = list(dict.fromkeys([*args.words, *frequent_words(texts, args.frequent)]))
+    words = list(dict.fromkeys([*args.words, *frequent_words(nouns, args.frequent)]))
     return _Findings(words=word_rates(texts, _groups(args, gold), words, **sampled))
 
 

@@ -20,7 +20,13 @@ from scoring.options import (
     framed,
     warn,
 )
-from scoring.rankings import RankedRun, ranking_report, ranking_table, tests_report
+from scoring.rankings import (
+    RankedRun,
+    pairs_table,
+    ranking_report,
+    ranking_table,
+    tests_report,
+)
 from scoring.semeval_files import MentionCorpus, read_ner_gold, read_ner_run, read_written_run
 from scoring.semeval_ner import (
     TYPES,
@@ -34,7 +40,7 @@ from scoring.semeval_ner import (
 )
 from scoring.semeval_program import evaluate as evaluate_as_program
 from scoring.sign_flips import PairTest
-from scoring.tables import styled_table, table_of, text_table
+from scoring.tables import Cell, text_table
 from scoring.text import Source, rereadable
 
 _COUNTS = ("cor", "inc", "par", "mis", "spu", "pos", "act")
@@ -106,12 +112,11 @@ def score_names(args: argparse.Namespace) -> int:
         table = ranking_table(ranked, _FIRST)
         print(framed(args, ranking_report(table, args.format, _FIRST)))
     if pairs and args.format != "json":
-        listed = [
-            ({"run": run_name(path)} if len(pairs) > 1 else {}) | _pair_values(gold, pair)
+        listed = {
+            run_name(path): [_pair_values(gold, pair) for pair in of_run]
             for path, of_run in pairs.items()
-            for pair in of_run
-        ]
-        print(f"\n{styled_table(table_of(listed), args.format)}" if listed else "\nno pairs")
+        }
+        print(f"\n{pairs_table(listed, args.format)}")
     return 0
 
 
@@ -142,33 +147,33 @@ def _pairs(gold: MentionCorpus, path: Source) -> list[MentionPair]:
     return sorted(pairs, key=lambda pair: pair.reference or pair.prediction or ())
 
 
-def _pair_values(gold: MentionCorpus, pair: MentionPair) -> dict[str, str]:
+def _pair_values(gold: MentionCorpus, pair: MentionPair) -> dict[str, Cell]:
     one = pair.reference or pair.prediction
     assert one is not None
     return {
         "place": one.place,
         "gold": _offsets(pair.reference),
         "gold_words": _words(gold, pair.reference),
-        "gold_type": pair.reference.type if pair.reference else "-",
+        "gold_type": pair.reference.type if pair.reference else None,
         "predicted": _offsets(pair.prediction),
         "predicted_words": _words(gold, pair.prediction),
-        "predicted_type": pair.prediction.type if pair.prediction else "-",
+        "predicted_type": pair.prediction.type if pair.prediction else None,
         **{str(criterion): pair.outcome(criterion) for criterion in Criterion},
     }
 
 
-def _offsets(mention: MentionSpan | None) -> str:
+def _offsets(mention: MentionSpan | None) -> str | None:
     """Return inclusive offsets, as the files have them."""
     if mention is None:
-        return "-"
+        return None
     return ";".join(f"{start}-{end - 1}" for start, end in mention.span)
 
 
-def _words(gold: MentionCorpus, mention: MentionSpan | None) -> str:
+def _words(gold: MentionCorpus, mention: MentionSpan | None) -> str | None:
     """Return a mention's words, pieces with `...` between; a table of gold has no text."""
     text = gold.sentences[mention.place].text if mention else None
     if mention is None or text is None:
-        return "-"
+        return None
     return " ... ".join(text[start:end] for start, end in mention.span)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from scoring.consensus.model import (
     Quality,
     Weights,
 )
-from scoring.consensus.training import chosen_method, train_weights
+from scoring.consensus.training import methods_of, train_weights
 from scoring.consensus.validation import FOLDS, CrossValidation, best_threshold, cross_validate
 from scoring.consensus.votes import CUTOFF, Votes
 from scoring.errors import OptionError
@@ -45,10 +46,10 @@ def train_model(
 ) -> ConsensusModel:
     """Return the model of some runs, or with a `choice` of each team's best run.
 
-    A run without an answer to an article did not answer it. `auto` is `stacked` where there is
-    enough to learn from, else a fusion. `teams` has the team of each run (each its own by default)
-    and `label` a name of the gold that is kept in the model. `features` are those of
-    `train_weights`.
+    A run without an answer to an article did not answer it. `auto` is `stacked` or a fusion,
+    whichever has the higher AUC iP/R in cross-validation; with too little gold a fusion. `teams`
+    has the team of each run (each its own by default) and `label` a name of the gold that is kept
+    in the model. `features` are those of `train_weights`.
     """
     if method not in (AUTO, *METHODS):
         raise OptionError(f"method {method!r}; expected one of {', '.join((AUTO, *METHODS))}")
@@ -57,21 +58,10 @@ def train_model(
     answers = {runs[place].name: item_hits(runs[place]) for place in places}
     of = [article for article in gold.articles if article in counted]
     training = Votes.of(answers, of, gold=gold.items, cutoff=training_cutoff)
-    if method == AUTO:
-        method = chosen_method(training)
-    chosen_from = selection_cutoff or training_cutoff
-    weights, threshold = Weights(servers={}, panel=np.zeros(0), bias=0.0), None
-    if method in LEARNED:
-        selection = Votes.of(answers, of, gold=gold.items, cutoff=chosen_from)
-        sizes = np.array([len(gold.items[article]) for article in of])
-        weights = train_weights(method, training, seed=seed, features=features)
-        threshold = best_threshold(
-            method, training, selection, sizes, folds=folds, seed=seed, features=features
-        )
-    validated = cross_validate(
+    validate = partial(
+        cross_validate,
         gold,
         runs,
-        method=method,
         articles=articles,
         choice=choice,
         folds=folds,
@@ -81,6 +71,20 @@ def train_model(
         seed=seed,
         features=features,
     )
+    methods = methods_of(training) if method == AUTO else (method,)
+    validated = max(
+        (validate(method=one) for one in methods), key=lambda found: found.macro("auc_ipr")
+    )
+    method = validated.scorer.method
+    chosen_from = selection_cutoff or training_cutoff
+    weights, threshold = Weights(servers={}, panel=np.zeros(0), bias=0.0), None
+    if method in LEARNED:
+        selection = Votes.of(answers, of, gold=gold.items, cutoff=chosen_from)
+        sizes = np.array([len(gold.items[article]) for article in of])
+        weights = train_weights(method, training, seed=seed, features=features)
+        threshold = best_threshold(
+            method, training, selection, sizes, folds=folds, seed=seed, features=features
+        )
     team_of = dict(
         zip((run.name for run in runs), teams or [run.name for run in runs], strict=True)
     )

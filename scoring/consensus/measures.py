@@ -14,6 +14,8 @@ BETA = 10.0
 """The overview's: a curator prefers removing a candidate to searching for one."""
 
 BINS = 10
+LIKELY = 0.1
+"""Calibration is also measured above this probability: most candidates are near 0."""
 
 
 def ranked_rows(
@@ -59,12 +61,14 @@ def macro(values: Floats) -> float:
     return mean(values.tolist())
 
 
-def calibration_error(probabilities: Floats, correct: Floats) -> float:
+def calibration_error(probabilities: Floats, correct: Floats, *, least: float = 0.0) -> float:
     """Return the expected calibration error over ten bins of equal width (Guo et al. 2017).
 
     It is the mean distance of what was said from what was right, candidates weighted equally; 0
-    without candidates.
+    without candidates. Only those of at least a probability of `least` count.
     """
+    counted = probabilities >= least
+    probabilities, correct = probabilities[counted], correct[counted]
     if not len(probabilities):
         return 0.0
     bins = np.minimum((probabilities * BINS).astype(np.int64), BINS - 1)

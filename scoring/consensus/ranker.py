@@ -160,7 +160,7 @@ class ConsensusRanker:
         if cutoff is not None and cutoff < 1:
             raise OptionError(f"a cutoff of {cutoff}; expected at least 1")
         if threshold is not None and not 0 <= threshold < 1:
-            raise OptionError(f"a threshold of {threshold}; expected a number from 0, below 1")
+            raise OptionError(f"a threshold of {threshold}; expected at least 0 and less than 1")
         if threshold and not self.model.calibrated:
             raise OptionError(f"{self.model.method} has no probabilities, so no threshold applies")
 

@@ -33,7 +33,7 @@ STACKED_STRENGTH = 0.5
 MAXENT_STRENGTH = 1.0
 
 LEAST_ARTICLES = 20
-"""Articles that `stacked` needs to be chosen by `chosen_method`, ..."""
+"""Articles that `stacked` needs to be one of `methods_of`, ..."""
 LEAST_ANSWERS = 3
 """... of this many servers each."""
 UNTRAINED = "rrf1"
@@ -62,11 +62,12 @@ def train_weights(
     return _fitted(copies, STACKED_STRENGTH, scales=MEMBER_SCALE * scales, panel=True)
 
 
-def chosen_method(votes: Votes) -> str:
-    """Return the method for a panel: `stacked` where there is enough to learn from."""
+def methods_of(votes: Votes) -> Sequence[str]:
+    """Return the methods for a panel: `stacked` too if there is enough to learn from."""
     answered = votes.answered.sum(axis=1) >= LEAST_ANSWERS
     contrast = votes.correct.any() and not votes.correct.all()
-    return "stacked" if contrast and answered.sum() >= LEAST_ARTICLES else UNTRAINED
+    enough = contrast and answered.sum() >= LEAST_ARTICLES
+    return ("stacked", UNTRAINED) if enough else (UNTRAINED,)
 
 
 def kept_servers(votes: Votes, rng: np.random.Generator) -> Truths:

@@ -1,7 +1,5 @@
 """A site in a thread of its own, and Debian's Chromium to visit it with."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Hubs to visit with a browser, and an annotation server that does as a test wants."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

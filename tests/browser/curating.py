@@ -1,7 +1,5 @@
 """A hub to curate at with a browser: servers that answer when a test says so, and an article."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path

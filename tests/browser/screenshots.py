@@ -1,7 +1,5 @@
 """Screenshots of the README and the docs, made again by `make screenshots`; CI does not run it."""
 
-from __future__ import annotations
-
 import io
 import shutil
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The state that the page makes of events is the one that the hub makes of them."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

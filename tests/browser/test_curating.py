@@ -1,7 +1,5 @@
 """The curator's page in a browser: an article by keys, offline, in two tabs, on a phone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -249,7 +247,7 @@ def test_a_refused_decision_blocks_no_other(hub: CuratorHub, visits: Visits) -> 
     saved(again)
     told = again.locator("#alarm")
     expect(told).to_contain_text(f"Not saved: note of {name}: ")
-    expect(told).to_contain_text("4000")
+    expect(told).to_contain_text("4,000")
     detail = detail_of(hub, again)
     assert detail.seen == 5
     assert (len(decisions(detail, "accepted")), len(decisions(detail, "rejected"))) == (3, 2)
@@ -414,6 +412,31 @@ def test_a_pair_gets_the_experiment_of_the_pair_before_by_one_key(hub, visits):
     keys.press("f")
     expect(page.get_by_role("heading", name="Experiment 1")).to_be_visible()
     expect(page.get_by_label("Detection method").first).to_have_value("coimmunoprecipitation")
+
+
+def test_a_pair_is_added_from_the_pairs_by_number_and_by_name(hub, visits):
+    page = opened(hub, visits)
+    keys = page.keyboard
+    expect(page.locator("#list-INT > li").first).to_be_focused()
+    order = page.locator("#list-INT .acc").all_inner_texts()
+    keys.press("i")
+    count = page.locator("#list-IPT > li").count()
+    keys.press("m")
+    keys.press("2")
+    expect(page.get_by_role("dialog")).to_contain_text("Itself: a homomer")
+    keys.type(dict(PROTEINS)[order[20]])
+    keys.press("Enter")
+    expect(page.locator("#announce")).to_contain_text("pair added")
+    item = tuple(sorted((order[1], order[20])))
+    assert selected(page) == " – ".join(item)
+    expect(page.locator("#list-IPT [aria-selected=true]")).to_be_focused()
+    saved(page)
+    assert decisions(detail_of(hub, page), "accepted", "IPT") == {item}
+    keys.press("m")
+    keys.press("2")
+    keys.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.locator("#list-IPT > li")).to_have_count(count + 1)
 
 
 def test_what_is_typed_for_nothing_runs_no_commands(hub: CuratorHub, visits: Visits) -> None:

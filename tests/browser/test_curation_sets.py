@@ -1,7 +1,5 @@
 """Sets in a browser: a curator's articles, rulings by keys, and the gold that comes of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,17 +9,17 @@ from playwright.sync_api import Page, expect
 
 from metaserver.operations.caller import Caller
 from tests.browser.conftest import Visits
+from tests.browser.curating import CuratorHub
 from tests.browser.visiting import check, signed_in
 from tests.hubs.inside import plan_phase
-from tests.hubs.thread import HubThread
 from tests.integration.curating import curator
 from tests.integration.test_curation_sets import ARTICLES, FIRST, SECOND, decide, made
 
 pytestmark = pytest.mark.slow
 
 
-class SetHub(HubThread):
-    """A hub with three sets of two curators, who differ on each article, and a judge."""
+class SetHub(CuratorHub):
+    """A hub with four sets of two curators, who differ on each article, and a judge."""
 
     tokens: dict[str, str]
     callers: dict[str, Caller]
@@ -37,7 +35,7 @@ class SetHub(HubThread):
         issued = await self.running.do("tokens.create", role="organiser", label="eve")
         self.tokens["eve"] = issued.token
         pair = [self.callers["ana"], self.callers["bob"]]
-        for name in ("round-1", "round-2", "round-3"):
+        for name in ("round-1", "round-2", "round-3", "round-4"):
             judge = self.callers["judge"].token_id
             await made(self.running, pair, set=name, adjudicators=(judge,))
 
@@ -46,6 +44,13 @@ class SetHub(HubThread):
         for article in ARTICLES:
             await decide(self.running, self.callers["ana"], article, [FIRST], set_=name)
             await decide(self.running, self.callers["bob"], article, [FIRST, SECOND], set_=name)
+
+    async def detected(self, name: str) -> None:
+        """Let both accept a pair in an article, detected by other methods."""
+        for curator_name, method in (("ana", "MI:0096"), ("bob", "MI:0018")):
+            caller = self.callers[curator_name]
+            items = [FIRST, SECOND]
+            await decide(self.running, caller, ARTICLES[0], items, set_=name, method=method)
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +112,22 @@ def test_rulings_by_keys_become_gold(hub: SetHub, visits: Visits) -> None:
     eve.get_by_role("button", name="Set the gold of INT").click()
     expect(eve.locator("main [role=status]")).to_contain_text("Version 2 is set")
     expect(eve.locator("main")).to_contain_text("set round-2, ana + bob adjudicated by")
+
+
+def test_methods_are_ruled_on_in_context(hub: SetHub, visits: Visits) -> None:
+    hub.do(hub.detected("round-4"))
+    page = visit(hub, visits, "judge", "/curate/sets/round-4/adjudicate?task=IPT",
+                 viewport={"width": 390, "height": 844})  # fmt: skip
+    row = page.locator(".rulings > li")
+    expect(row).to_contain_text("P53_HUMAN – MDM2_HUMAN")
+    expect(row).to_contain_text("which methods?")
+    expect(row).to_contain_text("Cellular tumor antigen p53")
+    check(page)
+    page.keyboard.press("b")
+    expect(row).to_have_attribute("data-ruling", "both")
+    row.get_by_role("link", name="bob").click()
+    expect(page.locator("#article p").first).to_be_visible()
+    expect(page.get_by_role("button", name="Accept")).to_have_count(0)
 
 
 def test_a_ruling_without_scripts(hub: SetHub, visits: Visits) -> None:

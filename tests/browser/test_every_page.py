@@ -1,7 +1,5 @@
 """Every page once by axe (WCAG 2.2 AA), light and wide, dark and narrow; none is too wide."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -228,6 +226,7 @@ def everybody_can_use(page: Page) -> None:
     page.evaluate(UNFOLD)
     page.set_viewport_size(PHONE)
     fits(page)
+    assert all(one.is_visible() for one in page.locator(".plot .tick").all()[:1]), page.url
     assert page.evaluate(SMALL, PRESSED) == [], page.url
     page.set_viewport_size(WIDE)
     fits(page)
@@ -252,7 +251,7 @@ def test_everybody_can_use(request, sessions, visits, who, path):
     if who != "anybody" and who not in sessions:
         page = (
             first_signed_in(hub, visits) if who == "first organiser"
-            else signed_in(hub, visits, "/", hub.tokens[who])
+            else signed_in(hub, visits, "/docs", hub.tokens[who])
         )  # fmt: skip
         sessions[who] = page.context.storage_state()
     everybody_can_use(visits.open(f"{hub.url}{path}", storage_state=sessions.get(who)))

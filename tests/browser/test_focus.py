@@ -1,7 +1,5 @@
 """A frame that replaces what a key or pointer is about to use, or uses, takes nothing from it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

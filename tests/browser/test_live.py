@@ -154,6 +154,7 @@ def test_figures_of_a_leaderboard_are_refreshed_in_place(site, visits):
     expect(page.locator("#live")).to_have_text("live")
     row = page.locator("#runs tr", has_text="Team 18")
     expect(row).to_contain_text("21/61")
+    row.get_by_role("checkbox").check()
     expect(row.locator(".few")).to_have_text("below 90%")
     for lane in site.source.lanes:
         if lane.name.startswith("Team 18"):
@@ -161,6 +162,7 @@ def test_figures_of_a_leaderboard_are_refreshed_in_place(site, visits):
     site.do(site.source.tell())
     expect(row).to_contain_text("60/61")
     expect(row.locator(".few")).to_have_count(0)
+    expect(row.get_by_role("checkbox")).to_be_checked()
 
 
 def test_the_first_results_fill_an_empty_board(make_site, visits):

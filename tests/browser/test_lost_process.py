@@ -1,7 +1,5 @@
 """A page whose web process is lost: another process keeps it live, and no number jumps back."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import threading

@@ -91,6 +91,9 @@ def test_a_square_of_a_phone_opens_into_a_card_with_its_figures(many, visits):
     shown = page.locator("#servers [data-slot=done]:visible")
     expect(row_of(page, LAST).locator("summary")).to_have_text(LAST)
     expect(page.locator(WHOLE)).to_have_count(0)  # none is asked for
+    lines = "one => (one.textContent = 'cooccurrence', one.getBoundingClientRect().height)"
+    line = row_of(page, LAST).locator("summary span").evaluate(lines)
+    assert line < 20  # px: a name of 12 letters is not broken
     row_of(page, LAST).locator("summary").press("Enter")
     expect(shown).to_have_text(f"{lane_of(many, LAST).done}/595")
     many.do(many.source.step())

@@ -1,7 +1,5 @@
 """An organiser's ways by keys, from an empty hub to results; what the console does live."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import zipfile
@@ -104,7 +102,7 @@ def plan(page: Page, folder: Path) -> None:
     page.get_by_label("Opens, UTC time").fill("2021-01-01T09:00")
     page.get_by_label("Freezes, UTC time").fill(written(ANSWERED + 5))
     enter(page, "Next")
-    confirm = page.get_by_label("Yes, opens is past: the hub does it at once")
+    confirm = page.get_by_label("Yes, opens is past and takes effect at once")
     expect(confirm).to_be_visible()
     check(page)
     confirm.focus()
@@ -205,6 +203,9 @@ def test_from_a_bundle_to_published_results(empty, visits, tmp_path, look, click
     assert (counted(page), counted(team)) == ((clicks, 1), (3, 3))
     reader = visits.open(page.url, **LOOKS[look])
     expect(reader.get_by_role("row", name="blue-1").first).to_be_visible()
+    for place in reader.locator(".podium li").filter(has_text="Baselines").all():
+        expect(place.locator(".tag")).to_have_text("baseline")
+    expect(reader.locator(".podium .tag")).to_have_count(3)
 
 
 def test_from_a_phase_that_is_planned_to_a_package_of_its_results(slow, visits, tmp_path):
@@ -267,7 +268,7 @@ def test_gold_is_looked_at_once_however_often_it_is_sent_and_then_set(hub, visit
     )
     assert len(sent) == 1
     expect(page.get_by_role("region", name="Runs")).to_contain_text("blue-1")
-    changed = page.get_by_role("region", name="Articles with other labels")
+    changed = page.get_by_role("region", name="Articles whose labels change")
     expect(changed).to_contain_text("sample01")
     page.get_by_role("button", name=f"Set it as version {version + 1}").click()
     expect(page.locator("main [role=status]")).to_contain_text(f"Version {version + 1} is set")
@@ -278,9 +279,9 @@ def test_gold_is_looked_at_once_however_often_it_is_sent_and_then_set(hub, visit
 def test_the_overview_is_live(hub: OrganisedHub, visits: Visits) -> None:
     hub.ask("teams.create", team="red")
     page = live(signed_in(hub, visits, "/organise"))
-    expect(page.locator("#needs")).to_contain_text("no token: red")
+    expect(page.locator("#needs")).to_contain_text("Teams without a token: red")
     hub.ask("tokens.create", team="red", role="team")
-    expect(page.locator("#needs")).not_to_contain_text("no token: red")
+    expect(page.locator("#needs")).not_to_contain_text("Teams without a token: red")
     plan = {"challenge": "bc", "phase": "later", "corpus": "demo", "release": "test"}
     hub.ask("phases.create", **plan)
     expect(page.locator("#challenges")).to_contain_text("later")

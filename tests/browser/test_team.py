@@ -1,7 +1,5 @@
 """A team's way from a visitor to runs on a board; what the console does at a button's press."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -130,6 +128,7 @@ def start_a_server(hub: JourneyHub, page: Page) -> None:
     type_into(page, "Name", "green-1")
     page.keyboard.press("Tab")
     page.keyboard.type(hub.annotator.url)
+    expect(page.locator("#looked-at")).to_contain_text("It answers XML-RPC: Running")
     page.keyboard.press("Enter")
     page.wait_for_url("**/team/servers/green-1/test")
     expect(page.locator("#verdict")).to_contain_text("passed")

@@ -1,7 +1,5 @@
 """Visitors without a token: from the first page to a server and a board, and through the docs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """docs/tutorial-browser.md, walked: its commands are typed, and its links and buttons followed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

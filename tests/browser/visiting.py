@@ -1,7 +1,5 @@
 """What visitors do: sign in, go by keys, and look whether everybody can use a page."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -54,10 +52,12 @@ def live(page: Page) -> Page:
 
 
 def fits(page: Page) -> None:
-    """Look whether all of a page is within the window, and no text of it is markup."""
+    """Look whether all of a page is within the window, its ids differ, and no text is markup."""
     width, window = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert width <= window, f"{page.url}: {width} > {window}"
     assert page.locator("main img[src=x]").count() == 0, page.url
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(one => one.id)")
+    assert len(ids) == len(set(ids)), page.url
 
 
 def check(page: Page) -> None:

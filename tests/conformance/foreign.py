@@ -1,7 +1,5 @@
 """Annotation servers in other languages, started for a test on a port of their own."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket
@@ -84,6 +82,13 @@ def c(port: int, folder: Path) -> Command:
     source = [_script("c_xmlrpc_c.c"), "-o", str(built)]
     subprocess.run([program("gcc"), "-Wall", "-Wextra", "-O1", *source, *flags.split()], check=True)
     return [str(built), f"{port}"]
+
+
+def tcl(port: int, folder: Path) -> Command:
+    """Return a server of Tcl's library, which takes bytes for characters."""
+    loads = folder / "loads.tcl"
+    loads.write_text("package require xmlrpc")
+    return [program("tclsh", str(loads)), _script("tcl_xmlrpc.tcl"), f"{port}"]
 
 
 def aimock(key: str) -> Language:

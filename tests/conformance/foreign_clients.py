@@ -1,7 +1,5 @@
 """Clients of the hub in other languages: of its XML-RPC, and made from its OpenAPI document."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

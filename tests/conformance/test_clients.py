@@ -1,13 +1,9 @@
 """A challenge from register to results by foreign clients, most with servers of their language."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
-import io
 import json
 import os
-import zipfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,13 +16,17 @@ from metaserver.cli.catalogue import OPERATIONS
 from tests.conformance.foreign import Command, Language, param, python, running
 from tests.conformance.foreign_clients import GENERATED, PAIRS, Client
 from tests.hubs.process import Api, hub_at, new_token, write_config
+from tests.unit.metaserver.tasks.offline_samples import CONFIDENCES, LABELS, zipped
 
 ARTICLES = {
     "19661423": "TP53 binds BRCA1 at 4 Ångström.\nA second line: <&>, 中文.",
     "second": "Nothing binds here.",
     "third": "MDM2 binds p53.",
 }
-GOLD = b"19661423\tP04637\nsecond\tP38398\nthird\tP04637\n"
+GOLD = {
+    ("test", "INT"): "19661423\tP04637\nsecond\tP38398\nthird\tP04637\n",
+    ("files", "PPI-3D"): LABELS,
+}
 LARGE = 2_147_483_647  # the largest int that the hub returns anywhere
 SIGNATURES = [["struct", "string", "string"], ["struct", "string", "string", "struct"]]
 HITS = [["P04637", 0.9], ["P38398", 1.0]]  # what every peer answers, whatever it is sent
@@ -39,7 +39,7 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class AskedHub:
-    """A hub with a phase to open: its address, and two tokens."""
+    """A hub with phases to open, of servers and of files: its address, and two tokens."""
 
     address: str
     team: str
@@ -53,26 +53,24 @@ async def hub(tmp_path: Path) -> AsyncIterator[AskedHub]:
     async with hub_at(config) as running_hub, aiohttp.ClientSession() as session:
         api = Api(session, running_hub.address, organiser)
         await api("PUT", "/challenges/bc")
-        content = base64.b64encode(zipped(ARTICLES)).decode()
+        texts = zipped({f"{name}.txt": text for name, text in ARTICLES.items()})
+        content = base64.b64encode(texts).decode()
         await api("PUT", "/corpora/small", content=content, source="small.zip")
         await api(
             "POST", "/phases", challenge="bc", phase="test", corpus="small", release="test",
             visibility="public", limits={"answer_bytes": LARGE},
         )  # fmt: skip
-        gold = base64.b64encode(GOLD).decode()
-        job = await api("PUT", "/phases/test/gold/INT", content=gold, source="gold.tsv")
-        assert (await api("GET", f"/jobs/{job['job']}", wait=30))["state"] == "done"
+        await api(
+            "POST", "/phases", challenge="bc", phase="files", tasks=["PPI-3D"], visibility="public"
+        )
+        for (phase, task), text in GOLD.items():
+            gold = base64.b64encode(text.encode()).decode()
+            path = f"/phases/{phase}/gold/{task}"
+            job = await api("PUT", path, content=gold, source="gold.tsv")
+            assert (await api("GET", f"/jobs/{job['job']}", wait=30))["state"] == "done"
         await api("POST", "/teams", team="foreign")
         team = (await api("POST", "/tokens", team="foreign"))["token"]
         yield AskedHub(running_hub.address, team, organiser)
-
-
-def zipped(texts: dict[str, str]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, text in texts.items():
-            archive.writestr(f"{name}.txt", text)
-    return packed.getvalue()
 
 
 async def told(command: Sequence[str], *arguments: str) -> Any:
@@ -142,7 +140,8 @@ async def test_a_client_made_from_the_openapi_document_leads_a_server_through_a_
     command = await asyncio.to_thread(made, tmp_path, document)
     with running(python, tmp_path) as url:
         address = hub.address.rstrip("/")
-        saw = await told(command, address, hub.team, hub.organiser, "peer-1", url, "test")
+        asked = ("peer-1", url, "test", "files", CONFIDENCES)
+        saw = await told(command, address, hub.team, hub.organiser, *asked)
     attempts = saw.pop("attempts")
     assert sorted(attempts) == [[article, "ok"] for article in sorted(ARTICLES)]
     assert saw == {
@@ -154,4 +153,6 @@ async def test_a_client_made_from_the_openapi_document_leads_a_server_through_a_
         "raw": True,
         "hits": HITS,
         "board": [["peer-1", 1, 0.5]],
+        "uploaded": ["ours", len(LABELS.splitlines())],
+        "uploads": [["ours", 1]],
     }

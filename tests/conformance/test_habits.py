@@ -1,7 +1,5 @@
 """Habits of clients with HTTP and XML that the specification of XML-RPC does not mention."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from xmlrpc.client import loads

@@ -1,7 +1,5 @@
 """The starter kits as `annotators new` writes them: smoke test, conformance run, bad callers."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

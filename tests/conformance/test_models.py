@@ -1,7 +1,5 @@
 """The annotator that asks a language model, at an endpoint of OpenAI's form that others wrote."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The hub against annotation servers in other languages with their own XML-RPC libraries."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Callable, Iterator
@@ -17,8 +15,8 @@ from metaserver.base.states import Outcome
 from metaserver.exchange.wire.usual import usual_answer
 from metaserver.exchange.wire.xmlrpc import Limits, decode_response, escape_text
 from metaserver.tasks.plugin import answered_tasks
-from tests.conformance.foreign import LANGUAGES, Command, careless, param, perl, running
-from tests.integration.callers import TEXT, VOCABULARY, article_caller, server
+from tests.conformance.foreign import LANGUAGES, Command, careless, param, perl, running, tcl
+from tests.integration.callers import TEXT, VOCABULARY, article_caller, conformance_of, server
 from tests.integration.verdicts import agreed
 
 PAYLOADS = {
@@ -147,6 +145,31 @@ async def test_a_careless_server_of_php_is_read(tmp_path: Path) -> None:
     ]
     assert evidence(attempt) == ["Ångström"]
     assert (nothing.outcome, nothing.message) == (Outcome.OK, "")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("text", TEXTS.values(), ids=[f"tcl-{name}" for name in TEXTS])
+async def test_an_article_in_ascii_arrives_whole(tmp_path: Path, text: str) -> None:
+    with running(tcl, tmp_path) as url:
+        attempt, answer = await asked(url, text, encoding="ascii")
+        fault, _ = await asked(url, "fault, please", encoding="ascii")
+    assert (attempt.outcome, attempt.message) == (Outcome.OK, "")
+    assert answer is not None
+    assert answer.payloads == PAYLOADS
+    counted, letters = evidence(attempt)
+    assert counted == f"{len(text)} {zlib.crc32(text.encode()):08x}"
+    assert letters == 'Ångström 中 <&> "'
+    assert fault.outcome is Outcome.CONNECT  # it is a byte shorter than its Content-Length
+
+
+@pytest.mark.nightly
+async def test_tcl_passes_the_hubs_test_in_ascii_which_it_proposes(tmp_path: Path) -> None:
+    with running(tcl, tmp_path) as url:
+        utf8 = await conformance_of(server(url), time_limit=2.0)
+        ascii_run = await conformance_of(server(url, encoding="ascii"))
+    (letters,) = (step for step in utf8.steps if step.name == "non-ASCII article")
+    assert letters.message.endswith("in ASCII it was answered: register with encoding = ascii")
+    assert ascii_run.passed, ascii_run.reasons()
 
 
 @pytest.mark.slow  # Perl's server holds an idle connection for 10 s before it takes the next

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from metaserver.cli.main import build_parser
+from metaserver.cli.main import BAD_INPUT, INTERRUPTED, build_parser
 from metaserver.config import read_settings
 from tests.shared import ROOT
 from tests.tools import tool
@@ -50,6 +50,16 @@ def test_systemd_finds_nothing_wrong_with_a_unit(unit: Path, tmp_path: Path) -> 
         [verify, "verify", str(tmp_path / unit.name)], capture_output=True, text=True, check=False
     )
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_unit_starts_again_all_but_what_a_person_must_change() -> None:
+    units = [text for unit in UNITS if f"{HUB} serve" in (text := unit.read_text())]
+    assert len(units) == 2
+    for text in units:
+        settings = dict(re.findall(r"^(\w+)=(.+)$", text, re.MULTILINE))
+        assert settings["Restart"] == "on-failure"
+        assert settings["RestartPreventExitStatus"] == str(BAD_INPUT)
+        assert settings["SuccessExitStatus"] == str(INTERRUPTED)
 
 
 def test_every_command_is_one_that_the_hub_has() -> None:

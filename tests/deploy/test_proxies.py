@@ -1,7 +1,5 @@
 """The hub behind nginx and Caddy with the files of `deploy/`: TLS, streams, uploads, addresses."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -4,8 +4,6 @@ Each has a host name and an address of its own, and no other way to anywhere; ne
 `python -m tests.docs.machines FILE` prints a document with what its commands print now.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import subprocess

@@ -1,6 +1,7 @@
 """Tables of documents are complete: options, settings, methods, states, formats and keys."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
@@ -15,6 +16,7 @@ from metaserver.exchange.protocols.pubannotation import PubAnnotationOptions
 from scoring.consensus import METHODS
 from tests.docs.test_docs import TEXTS
 from tests.shared import ROOT
+from tests.unit.metaserver.corpus.samples import BIOCREATIVE, CRAFT, SAMPLES
 
 
 def names_of(kind: type[msgspec.Struct]) -> tuple[str, ...]:
@@ -54,3 +56,26 @@ def test_files_that_repeat_results_of_peers_are_there() -> None:
     files = re.findall(r"`(tests/[\w/.]+)`", TEXTS[ROOT / "docs" / "peers.md"])
     assert files
     assert [file for file in files if not (ROOT / file).exists()] == []
+
+
+PARTS = (
+    "title", "abstract", "heading", "paragraph", "list", "caption", "row", "note", "formula",
+    "image",
+)  # fmt: skip
+OTHERS = {"JATS": (CRAFT, CRAFT), "BioC JSON": (len(BIOCREATIVE), sum(BIOCREATIVE.values()))}
+"""The files and articles of others that the reader's tests read."""
+
+
+def test_what_each_kind_of_file_keeps_is_listed() -> None:
+    """The reader's tests hold what is kept of each file line by line."""
+    rows = []
+    for kind, sample in SAMPLES.items():
+        files, articles = OTHERS.get(kind, (0, 0))
+        kept = Counter(part for parts, _ in sample.kept for part in parts.split())
+        assert set(kept) <= set(PARTS)
+        lines = " | ".join(str(kept[part] or "-") for part in PARTS)
+        references = "left out" if "Old" in sample.content else "-"
+        assert "Old" not in "".join(line for _, line in sample.kept)
+        counts = f"{files + 1} | {articles + len(sample.ids):,}"
+        rows.append(f"| {kind} | {counts} | {lines} | {references} |")
+    assert "\n".join(rows) in TEXTS[ROOT / "docs" / "corpus.md"]

@@ -1,5 +1,6 @@
 """The lock files hold what pyproject.toml asks for, each version by its hashes."""
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -41,12 +42,22 @@ def test_a_lock_file_has_what_the_project_asks_for(name: str) -> None:
         assert all(asked.specifier.contains(one) for one in found), f"{asked}: run `make lock`"
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", [*ASKED, "peers"])
 def test_every_version_is_held_by_a_hash(name: str) -> None:
     text = (ROOT / f"requirements/{name}.lock").read_text()
     entries = [entry for entry in re.split(r"\n(?=\S)", text) if PINNED.match(entry)]
     assert entries
     assert all("--hash=sha256:" in entry for entry in entries)
+
+
+def test_every_package_of_npm_is_held_by_a_hash() -> None:
+    folder = ROOT / "requirements" / "peers"
+    locked_packages = json.loads((folder / "package-lock.json").read_text())["packages"]
+    asked, *rest = locked_packages.values()
+    assert rest
+    assert all(one["integrity"].startswith("sha512-") for one in rest)
+    package = json.loads((folder / "package.json").read_text())
+    assert all(asked[name] == package[name] for name in ("dependencies", "devDependencies"))
 
 
 def test_the_lock_files_agree() -> None:

@@ -7,8 +7,6 @@ led to free ones, and back in what is printed.
 `python -m tests.docs.transcript FILE` prints a document with what its commands print now.
 """
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import io

@@ -1,7 +1,5 @@
 """A real BioC server of each style: at once, and by session."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """The fake of `metaserver.lanes.events.ServerCaller`."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Self

@@ -1,7 +1,5 @@
 """The fake of a clock: a function without arguments that returns seconds."""
 
-from __future__ import annotations
-
 import time
 
 

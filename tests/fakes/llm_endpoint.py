@@ -1,7 +1,5 @@
 """An endpoint of OpenAI's form on this machine, with every fault that a real one may have."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence

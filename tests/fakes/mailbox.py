@@ -1,7 +1,5 @@
 """A real SMTP server that keeps what it is sent."""
 
-from __future__ import annotations
-
 import asyncio
 import email
 import re
@@ -13,20 +11,29 @@ from email import policy
 from email.message import EmailMessage
 from typing import Any
 
-from aiosmtpd.smtp import SMTP, Envelope
+from aiosmtpd.smtp import SMTP, Envelope, Session
 
 HOST = "127.0.0.1"
 
 
 @dataclass
 class Mailbox:
-    """The messages that an SMTP server received, at a port."""
+    """The messages that an SMTP server received, at a port; `plain` are senders without TLS."""
 
     port: int = 0
     messages: list[str] = field(default_factory=list)
     to: list[str] = field(default_factory=list)
     sender: str = ""
     refused: str = ""
+    plain: list[str] = field(default_factory=list)
+
+    async def handle_MAIL(  # as aiosmtpd calls it
+        self, _server: Any, session: Session, envelope: Envelope, address: str, _options: Any
+    ) -> str:
+        envelope.mail_from = address
+        if session.ssl is None:
+            self.plain.append(address)
+        return "250 OK"
 
     async def handle_DATA(self, _server: Any, _session: Any, envelope: Envelope) -> str:
         """Keep a message; one to the address `refused` is not taken."""
@@ -59,13 +66,18 @@ class Mailbox:
 
 @asynccontextmanager
 async def mailbox(
-    context: ssl.SSLContext | None = None, *, port: int = 0
+    context: ssl.SSLContext | None = None, *, port: int = 0, starttls: bool = False
 ) -> AsyncIterator[Mailbox]:
-    """Run an SMTP server, at a free port if none is given; a context: TLS from the first byte."""
+    """Run an SMTP server, at a free port if none is given.
+
+    With a context it has TLS: from the first byte, or after STARTTLS.
+    """
     loop, kept = asyncio.get_running_loop(), Mailbox()
+    later = context if starttls else None
     server = await loop.create_server(
-        lambda: SMTP(kept, hostname="mail.test", loop=loop), HOST, port, ssl=context
-    )
+        lambda: SMTP(kept, hostname="mail.test", loop=loop, tls_context=later),
+        HOST, port, ssl=None if starttls else context,
+    )  # fmt: skip
     async with server:
         kept.port = server.sockets[0].getsockname()[1]
         yield kept

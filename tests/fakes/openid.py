@@ -1,13 +1,12 @@
 """An OpenID Connect provider on this machine, which signs real tokens, and can be made to lie."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from aiohttp import web
@@ -19,8 +18,9 @@ from yarl import URL
 CLIENT, SECRET = "hub", "a secret of the hub"
 
 
-def new_key(kid: str) -> RSAKey:
-    """Return a new pair of keys."""
+@cache
+def new_key(kid: str, owner: str = "provider") -> RSAKey:
+    """Return an owner's pair of keys, made once: it takes longer than a sign-in."""
     return RSAKey.generate_key(2048, {"kid": kid, "use": "sig", "alg": "RS256"})
 
 

@@ -1,7 +1,5 @@
 """PDFs, written by hand: pages of lines, and what a hostile peer makes of the format."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 

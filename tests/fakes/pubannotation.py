@@ -1,7 +1,5 @@
 """A real PubAnnotation server of each dialect: at once, 303, 201 with a task."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import AsyncIterator, Callable, Mapping

@@ -1,7 +1,5 @@
 """The fake of `metaserver.lanes.events.Recorder`."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 
 from metaserver.base.errors import HubError, StaleLaneError

@@ -3,8 +3,6 @@
 Lines begin with `# ` and `## ` for headings, with `Figure` for a caption; `{...}` is a footnote.
 """
 
-from __future__ import annotations
-
 import re
 from html import escape
 

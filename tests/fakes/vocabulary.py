@@ -1,7 +1,5 @@
 """The fake of `metaserver.exchange.wire.validation.Vocabulary`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 

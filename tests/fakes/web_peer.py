@@ -1,7 +1,5 @@
 """A real HTTP server that answers by a handler, for fakes of annotation servers."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 

@@ -70,6 +70,27 @@ def test_which_table_is_which(golden: dict[str, Any]) -> None:
     assert "Tables 2 (AUPRC) and 3 (AUROC)" in (ppi3d.__doc__ or "")
 
 
+def test_the_fit_of_table_4(golden: dict[str, Any]) -> None:
+    """From the shares at or above each k/15, without a draw: as docs/evaluations.md says."""
+    thresholds = np.arange(15, -1, -1) / 15
+    errors = []
+    for cell in golden["cells"]:
+        alpha, beta, share = cell["alpha"], cell["beta"], cell["positive"]
+        recall = alpha + (1 - alpha) * np.clip((1 - thresholds) / 0.75, 0, 1)
+        called = (1 - beta) * np.clip(1 - thresholds / 0.75, 0, 1) + beta * (thresholds == 0)
+        odds = share * recall[called > 0] / ((1 - share) * called[called > 0])
+        ratio = np.ones_like(called)
+        ratio[called > 0] = odds / odds.max()
+        specificity = 1 - called[:-1] / (1 - called[:-1])  # all pairs are called at 0
+        a1 = np.trapezoid([1, *ratio], [0, *recall])
+        a2 = np.trapezoid([1, *specificity], [0, *recall[:-1]])
+        errors.append(a1 * a2 / 2**0.5 - cell["score_published"])
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(0.0025, abs=5e-5)
+    assert max(map(abs, errors)) < 0.006
+    set_a = [cell["score_published"] for cell in golden["cells"] if cell["set"] == "a"]
+    assert np.std(set_a) == pytest.approx(0.0025, abs=5e-4)
+
+
 def test_how_far_table_4_is(golden: dict[str, Any]) -> None:
     cells = golden["cells"]
     errors = [

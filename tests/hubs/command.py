@@ -1,7 +1,5 @@
 """A `metaserver` command as a process of its own, and what a run has left in its folder."""
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 import json

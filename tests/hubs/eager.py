@@ -1,7 +1,5 @@
 """The `metaserver` command with checkpoints written as often as possible."""
 
-from __future__ import annotations
-
 import sys
 
 from metaserver.cli.main import main

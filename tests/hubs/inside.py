@@ -1,7 +1,5 @@
 """A hub as a service in the test's own process: a store, a release, a challenge with a phase."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -103,6 +101,11 @@ class Running:
         async with self.service.store.writing() as connection:
             await phases.add_corpus_version(connection, name, corpus.id, "articles")
 
+    async def add_phase(self, phase: str, corpus: str = "demo", **values: Any) -> Any:
+        """Create a phase of challenge bc on a corpus."""
+        given = {"challenge": "bc", "phase": phase, "corpus": corpus, "release": "test"}
+        return await self.do("phases.create", **given | values)
+
 
 async def settings(folder: Path, **changes: Any) -> Settings:
     """Return a service's settings with a small release; time-outs and pauses are short."""
@@ -151,8 +154,7 @@ async def plan_phase(
     store = running.service.store
     await running.add_corpus("demo", read_articles([DEMO / "articles"]))
     await running.do("challenges.set", challenge="bc", title="A challenge")
-    given = {"challenge": "bc", "phase": name, "corpus": "demo", "release": "test"}
-    await running.do("phases.create", **given | values)
+    await running.add_phase(name, **values)
     for task in ("ACT", "INT", "IPT"):
         path = DEMO / f"gold_{task.lower()}.tsv"
         phase_id = running.service.phase(name).phase.id

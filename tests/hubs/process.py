@@ -117,9 +117,11 @@ class Hub:
         self._reading = asyncio.create_task(self._read())
 
     @classmethod
-    async def begin(cls, config: Path, role: str = "all") -> Hub:
+    async def begin(
+        cls, config: Path, role: str = "all", module: str = "metaserver.cli.main"
+    ) -> Hub:
         """Start a hub, or a process of it with a role, which may not be ready yet."""
-        return cls(await start("serve", "--config", config, "--role", role))
+        return cls(await start("serve", "--config", config, "--role", role, module=module))
 
     async def _read(self) -> None:
         assert self.process.stderr is not None
@@ -133,11 +135,15 @@ class Hub:
                 self._ready.set()
         self._ready.set()
 
+    async def has_begun(self) -> bool:
+        """Wait until it answers, or has ended; return whether it answers."""
+        await self._ready.wait()
+        return bool(self.address)
+
     async def ready(self) -> Hub:
         """Wait until it answers."""
         async with patience():
-            await self._ready.wait()
-        assert self.address, self.log
+            assert await self.has_begun(), self.log
         return self
 
     async def is_ready(self, session: aiohttp.ClientSession) -> bool:

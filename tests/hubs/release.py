@@ -1,7 +1,5 @@
 """The UniProt release of the tests: built once a session, and linked to where a hub wants it."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Processes of a hub in several, each as on a machine of its own, in the test's own process."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress

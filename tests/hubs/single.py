@@ -1,7 +1,5 @@
 """A hub with one phase in the test's own process, as `metaserver run` works it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path

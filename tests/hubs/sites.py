@@ -1,7 +1,5 @@
 """The site of a service inside, and browsers without scripts that visit it."""
 
-from __future__ import annotations
-
 import html
 import io
 import re
@@ -41,6 +39,18 @@ class Page:
         found = re.findall(r'id="[a-z]+-([^"]+)-error"', self.text)
         return self.status, set(found)
 
+    @property
+    def unseen(self) -> dict[str, str]:
+        """What its forms send unseen."""
+        found = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', self.text)
+        return {html.unescape(name): html.unescape(value) for name, value in found}
+
+    @property
+    def secret(self) -> str:
+        """The token, key or link that it shows once."""
+        [found] = re.findall(r'id="secret"[^>]*>([^<]+)', self.text)
+        return str(found)
+
 
 class Visitor:
     """A browser without scripts that is signed in."""
@@ -49,11 +59,12 @@ class Visitor:
         self.client = client
         self.csrf = ""
 
-    async def sign_in(self, token: str) -> None:
-        """Sign in, and remember the value that forms must carry."""
-        async with self.client.post("/signin", data={"token": token}) as response:
-            assert response.status in (200, 404), await response.text()
-        page = await self.get("/team")
+    async def sign_in(self, token: str, path: str = "/team") -> None:
+        """Sign in, open a page, and remember the value that forms must carry."""
+        data = {"token": token}
+        async with self.client.post("/signin", data=data, allow_redirects=False) as response:
+            assert response.status == 303, await response.text()
+        page = await self.get(path)
         found = re.search(r'name="csrf" value="([^"]+)"', page.text)
         assert found, page.text
         self.csrf = found[1]

@@ -3,8 +3,6 @@
 Values are for `$1`, `$2` and so on in a statement, which both kinds know.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager

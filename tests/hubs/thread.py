@@ -1,7 +1,5 @@
 """A hub as a service in a thread of its own, with its site, for tests without an event loop."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

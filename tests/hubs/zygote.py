@@ -6,8 +6,6 @@ input is closed: it ends with the tests that started it. A connection is one com
 comes, and the exit status goes back.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import selectors

@@ -1,25 +1,26 @@
 """The hub's own caller, with the real tasks and a small vocabulary, for tests against peers."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp.abc import AbstractResolver
 
+from metaserver.base.conformance import Conformance
 from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.records import ArticleId, Attempt, Server, ServerName
+from metaserver.exchange.conformance.procedure import conformance
 from metaserver.exchange.http.articles import ArticleTexts
 from metaserver.exchange.http.caller import ArticleCaller, PhaseArticles
-from metaserver.exchange.http.client import HttpLimits, open_client
+from metaserver.exchange.http.client import HttpClient, HttpLimits, open_client
 from metaserver.exchange.http.guard import AddressGuard
 from metaserver.exchange.protocols.options import Places, Unit
 from metaserver.exchange.wire.contract import Completion
@@ -47,6 +48,7 @@ async def article_caller(
     ca_file: Path | None = None,
     completion: Completion | None = None,
     stalls: bool = False,
+    clock: Callable[[], float] = time.time,
 ) -> AsyncIterator[ArticleCaller]:
     """Open a caller for a phase of `texts`, named "a0", "a1", ...
 
@@ -69,8 +71,9 @@ async def article_caller(
             client.watchdog.clock = lambda: 0.0
         tasks = list(answered_tasks().values())
         yield ArticleCaller(
-            client, articles, tasks, vocabulary, time_limit=time_limit, completion=completion
-        )
+            client, articles, tasks, vocabulary, time_limit=time_limit, completion=completion,
+            clock=clock,
+        )  # fmt: skip
 
 
 def server(url: str, **options: Any) -> Server:
@@ -84,6 +87,20 @@ async def call(
     """Send one article to the server at `url`, from a client of its own."""
     async with article_caller(time_limit=time_limit, limits=limits) as caller:
         return await caller.call(server(url), 0, 1)
+
+
+async def conformance_of(
+    known: Server,
+    client: HttpClient | None = None,
+    *,
+    vocabulary: Vocabulary = VOCABULARY,
+    time_limit: float = SECONDS,
+) -> Conformance:
+    """Return a server's conformance run in all tasks, by a client of its own if none is given."""
+    async with AsyncExitStack() as stack:
+        asking = client or await stack.enter_async_context(open_client())
+        tasks = list(answered_tasks().values())
+        return await conformance(asking, known, tasks, vocabulary, time_limit=time_limit)
 
 
 SCRIPT = """

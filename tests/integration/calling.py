@@ -1,7 +1,5 @@
 """The part of a hub that takes callbacks, with a real store, gate and socket, for BeCalm peers."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager

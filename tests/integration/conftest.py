@@ -1,7 +1,5 @@
 """What many tests of hubs begin with; a module may have a fixture of its own by the same name."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -1,8 +1,7 @@
 """Hubs with curators: servers that behave as they are set, and callers with tokens."""
 
-from __future__ import annotations
-
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -72,13 +71,19 @@ async def register(running: Running, servers: dict[str, Scripted], **values: Any
 
 @asynccontextmanager
 async def asked_hub(
-    folder: Path, names: Sequence[str], **changes: Any
+    folder: Path,
+    names: Sequence[str],
+    *,
+    clock: Callable[[], float] = time.time,
+    visibility: str = "hidden",
+    concurrency: int = 1,
+    **changes: Any,
 ) -> AsyncIterator[tuple[Running, dict[str, Scripted]]]:
     """Run a hub with a phase, whose curators may ask servers of these names."""
     given = await settings(folder, **changes)
-    async with scripted(names) as servers, at_work(given) as running:
-        await plan_phase(running)
-        await register(running, servers)
+    async with scripted(names) as servers, at_work(given, clock=clock) as running:
+        await plan_phase(running, visibility=visibility)
+        await register(running, servers, concurrency=concurrency)
         yield running, servers
 
 

@@ -1,7 +1,5 @@
 """A hub of several processes on PostgreSQL for tests, and what holds whatever has happened."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -73,9 +71,9 @@ class Fleet:
 
 @asynccontextmanager
 async def fleet(
-    folder: Path, seconds: float, teams: Sequence[str] = TEAMS, url: str = ""
+    folder: Path, seconds: float, teams: Sequence[str] = TEAMS, url: str = "", **plan: Any
 ) -> AsyncIterator[Fleet]:
-    """Prepare a hub of several processes, none of which is started."""
+    """Prepare a hub of several processes, none of which is started, and the plan of its phase."""
     write_challenge(folder)
     gold = {task: folder / f"{task.lower()}.tsv" for task in TASKS}
     url = url or stores.database_of(folder / "hub").secret
@@ -84,7 +82,7 @@ async def fleet(
         timeout = aiohttp.ClientTimeout(total=60)
         session = await stack.enter_async_context(aiohttp.ClientSession(timeout=timeout))
         config = await write_config(
-            folder, challenges=[challenge(folder / "articles", gold)], store=url
+            folder, challenges=[challenge(folder / "articles", gold, **plan)], store=url
         )
         made = Fleet(config, url, session, await new_token(config), asked)
         try:
@@ -96,12 +94,15 @@ async def fleet(
                 await made.kill(name)
 
 
-async def begin(fleet: Fleet, web: str, *, start: bool = True) -> None:
-    """Enrol the teams, open the phase and start their servers, which are asked for nothing else."""
+async def begin(fleet: Fleet, web: str, *, start: bool = True, **server: Any) -> None:
+    """Enrol the teams, open the phase and start their servers, which are asked for nothing else.
+
+    Their servers are registered with what is given.
+    """
     organiser = fleet.api(web)
     await organiser("POST", "/phases/test/open")
     for team, asked in fleet.asked.items():
-        token = await enrol(organiser, team, {team: asked.url}, concurrency=2)
+        token = await enrol(organiser, team, {team: asked.url}, concurrency=2, **server)
         asked.texts.clear()  # of its test
         if start:
             await organiser.of(token)("POST", f"/servers/{team}/start")

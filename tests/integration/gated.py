@@ -1,7 +1,5 @@
 """A small site behind the gate, on a real server with a real store."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time
@@ -57,14 +55,23 @@ class Site:
         assert self.runner.server
         return len(self.runner.server.connections)
 
-    async def token(self, role: Role = Role.TEAM, team: str = "blue", label: str = "x") -> str:
+    async def token(
+        self,
+        role: Role = Role.TEAM,
+        team: str = "blue",
+        label: str = "x",
+        *,
+        challenge: str | None = None,
+    ) -> str:
         """Create a token, and its team if it is new."""
         async with self.store.writing() as connection:
             team_id = None
             if role is Role.TEAM:
                 known = await teams.get(connection, TeamName(team))
                 team_id = known.id if known else await teams.add(connection, TeamName(team), "", "")
-            return (await tokens.issue(connection, role, label, team_id=team_id))[1]
+            return (
+                await tokens.issue(connection, role, label, team_id=team_id, challenge=challenge)
+            )[1]
 
 
 @asynccontextmanager

@@ -4,8 +4,6 @@ An attack is a script for `peers.peer` and how an article sent to it must end. `
 the rest of the hub meanwhile: a heartbeat, and a lane with an ordinary server.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import gzip

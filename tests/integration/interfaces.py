@@ -1,7 +1,5 @@
 """Clients of the hub's three interfaces: an OpenAPI document, a proxy, a command."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

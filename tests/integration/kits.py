@@ -1,7 +1,5 @@
 """Annotation servers of the team's kit, in the test's own process."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import socket
@@ -54,17 +52,33 @@ def annotate(text: str, _context: Context) -> Answer:
     return answer_for(text)
 
 
+def waiting(event: asyncio.Event) -> Kit:
+    """Return a kit that answers by the text alone once an event is set."""
+
+    async def annotate(text: str, _context: Context) -> Answer:
+        await event.wait()
+        return answer_for(text)
+
+    return Kit(annotate)
+
+
 @dataclass
 class Asked:
-    """A server that answers by `answer_for` after a delay, and counts its requests."""
+    """A server that answers by `answer_for` after a delay, and counts its requests.
+
+    While it is `failing`, it answers with a fault that says so.
+    """
 
     seconds: float = 0.0
+    failing: str = ""
     texts: Counter[str] = field(default_factory=Counter)
     url: str = ""
 
     async def annotate(self, text: str, context: Context) -> Answer:
         self.texts[text] += 1
         await asyncio.sleep(self.seconds)
+        if self.failing:
+            raise ValueError(self.failing)
         return answer_for(text)
 
 

@@ -3,8 +3,6 @@
 Over the first it reaches the database, over the second the annotation servers. Needs root.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -4,8 +4,6 @@ A server is a script: a coroutine that is given each connection in turn and read
 on it. Nothing is decided for it, so it can break every rule of HTTP and XML-RPC.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping

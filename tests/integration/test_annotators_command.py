@@ -13,8 +13,10 @@ from xmlrpc.client import ServerProxy
 import pytest
 
 from annotators.baselines.proteins import SHIPPED_NAMES
+from annotators.baselines.relevance import Model
 from annotators.cli import SERVERS, main
 from annotators.contract import MEMBER_OF_TASK, problems
+from annotators.serving import SHIPPED_MODEL
 from metaserver.uniprot.build import build_release
 from scoring import evaluate_files
 
@@ -88,6 +90,8 @@ def test_a_new_server_runs_as_written_and_passes_the_check(tmp_path, capsys):
         assert main(["check", url]) == 0
     assert main(["new", str(tmp_path / "ours")]) == 2
     assert "server.py: is there already" in capsys.readouterr().err
+    assert main(["check", url]) == 1  # it has ended: one step says so, and no other is tried
+    assert capsys.readouterr().out.count("no connection to 127.0.0.1") == 1
 
 
 @pytest.mark.slow
@@ -123,6 +127,7 @@ def test_an_article_is_sent_as_the_hub_sends_it(tmp_path, capsys):
     assert (tmp_path / "runs" / "NER.tsv").read_text().startswith("a\t0-3\tMDM2\t")
 
 
+@pytest.mark.slow
 def test_a_trained_model_can_be_served(tmp_path, capsys):
     data = Path(str(files("annotators"))) / "data"
     gold, model = data / "act_training_gold.tsv", tmp_path / "model"
@@ -130,6 +135,10 @@ def test_a_trained_model_can_be_served(tmp_path, capsys):
     command = ["train-act", "--gold", str(gold), "--articles", texts, "--out", str(model)]
     assert main(command) == 0
     assert "trained on 40 articles, 20 relevant" in capsys.readouterr().out
+    trained, shipped = Model.load(model), Model.load(SHIPPED_MODEL)
+    assert trained.names == shipped.names
+    for part in ("idf", "weights", "counts", "intercept"):
+        assert getattr(trained, part) == pytest.approx(getattr(shipped, part), abs=1e-4)
     arguments = ("-m", "annotators", "serve", "act", "--port", "0", "--model", str(model))
     with started(*arguments) as url, ServerProxy(url) as proxy:
         relevant, _ = proxy.Annotator.getAnnotation(TEXT)["interaction"]

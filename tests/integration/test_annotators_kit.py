@@ -3,7 +3,6 @@
 import asyncio
 import io
 import itertools
-import socket
 import threading
 from xmlrpc.client import Fault, ServerProxy
 
@@ -112,14 +111,6 @@ async def test_a_request_above_the_limit_is_refused():
         body = io.BytesIO(b" " * (MAX_REQUEST_BYTES + 1))
         async with session.post(url, data=body) as response:
             assert response.status == 413
-
-
-async def test_check_says_that_nobody_is_there():
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        lines = []
-        assert not await check(f"http://127.0.0.1:{unused.getsockname()[1]}/", show=lines.append)
-    assert any("Cannot connect" in line for line in lines)
 
 
 def saying(value: str) -> bytes:

@@ -1,7 +1,5 @@
 """Rules of a phase by which answers are read: its own, not the hub's, also after a restart."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

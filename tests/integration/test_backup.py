@@ -1,7 +1,5 @@
 """A hub's store copied while it is at work."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 
@@ -30,7 +28,7 @@ async def filled(running: Running) -> None:
     await running.do("runs.upload", running.team("blue"), **given, run="file", content=content)
     changed = (DEMO / "gold_int.tsv").read_bytes() + b"sample01\tP99999\n"
     await running.do("gold.set", **given, content=changed, source="late.tsv")
-    await running.do("phases.create", challenge="bc", phase="next", corpus="demo", release="test")
+    await running.add_phase("next")
     await running.do("phases.freeze", phase="test")
     await running.frozen(4)
 

@@ -1,10 +1,11 @@
 """Bundles of challenges: whole or nothing, every fault with its line, there and back again."""
 
-from __future__ import annotations
-
 import asyncio
 import io
+import random
+import re
 import shutil
+import struct
 import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -15,15 +16,23 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.states import PhaseState
 from metaserver.base.zips import files_in, zip_of
 from metaserver.cli import main
 from metaserver.operations.bundle_files import BundleHead, read_bundle
 from metaserver.operations.bundles import SAMPLES
 from tests.docs.schemas import schema
 from tests.hubs.inside import Running, at_work, settings
-from tests.hubs.sites import signed_in, site_of
+from tests.hubs.sites import signed_in, site_of, visiting
+from tests.integration.test_backup import SECRET, filled
+from tests.waiting import until
 
-PLAN = (SAMPLES / "interactions" / "challenge.yaml").read_text()
+WHOLE = (SAMPLES / "interactions" / "challenge.yaml").read_text()
+PLAN = re.sub(r"(?m)^(    runs:\n(      .+\n)+    methods: .+\n|teams:\n(  .+\n)+)", "", WHOLE)
+"""The plan of the sample of interactions, without its baselines."""
+METHOD = '{"run": "b", "team": "blue", "task": "INT"}'
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 600, 80) + bytes(40)
+JPEG = b"\xff\xd8\xff\xe0\0\x04ab\xff\xc0\0\x0b\x08" + struct.pack(">HH", 80, 600) + bytes(40)
 RUN = b"pathway1\tP04637\t1\t0.9\npathway1\tQ00987\t2\t0.8\n"
 
 
@@ -47,6 +56,13 @@ def plan(text: str) -> dict[str, str]:
     return {"challenge.yaml": text}
 
 
+def methods(text: str) -> dict[str, str | bytes]:
+    """Return files of a bundle with a run, and a file of methods."""
+    run = "    runs: [{run: b, team: blue, task: INT, file: b.tsv}]\n"
+    described = "    methods: m.jsonl\n"
+    return {**plan(PLAN + run + described), "b.tsv": RUN, "m.jsonl": text}
+
+
 def faults(content: bytes) -> list[str]:
     return list(map(str, read_bundle(content, "test").faults))
 
@@ -54,55 +70,60 @@ def faults(content: bytes) -> list[str]:
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        (
-            plan(PLAN.replace("kind: training", "kind: tranining")),
-            "challenge.yaml:10: kind: 'tranining' is none of training, test",
-        ),
-        (
-            plan(PLAN.replace("    title: Test\n", "    titel: Test\n")),
-            "challenge.yaml:19: titel: unknown field; did you mean title?",
-        ),
-        (
-            plan(PLAN.replace("timezone: UTC", "timezone: Mars")),
-            "challenge.yaml:5: this machine does not know",
-        ),
-        (
-            plan(PLAN.replace("articles/interactions-test", "../etc")),
-            "challenge.yaml:21: '../etc' is",
-        ),
+        (plan(PLAN.replace("kind: training", "kind: tranining")),
+         "challenge.yaml:10: kind: 'tranining' is none of training, test"),
+        (plan(PLAN.replace("    title: Test\n", "    titel: Test\n")),
+         "challenge.yaml:19: titel: unknown field; did you mean title?"),
+        (plan(PLAN.replace("timezone: UTC", "timezone: Mars")),
+         "challenge.yaml:5: this machine does not know"),
+        (plan(PLAN.replace("articles/interactions-test", "../etc")),
+         "challenge.yaml:21: '../etc' is"),
         (plan(PLAN.replace("bundle: 1", "bundle: 2")), "challenge.yaml:2: bundle: Expected"),
-        (
-            plan(PLAN.replace("kind: training", "answers: {normalise: x}")),
-            "challenge.yaml:10: answers.normalise: 'x' is none of strict, mend",
-        ),
-        (
-            plan(PLAN.replace("kind: training", "limits: {servers: 3, serves: 2}")),
-            "challenge.yaml:10: limits.serves: unknown field",
-        ),
-        (
-            plan(PLAN.replace("phase: interactions-test", "phase: a b")),
-            "challenge.yaml:18: phase: expected letters, digits",
-        ),
-        (
-            plan(PLAN.replace("phase: interactions-test", "kind: test")),
-            "challenge.yaml:18: phase: missing",
-        ),
-        (
-            plan(PLAN + '"x - at `$.phases[9999].y`": 1\n'),
-            "challenge.yaml:26: x - at `$.phases[9999].y`: unknown field",
-        ),
+        (plan(PLAN.replace("kind: training", "answers: {normalise: x}")),
+         "challenge.yaml:10: answers.normalise: 'x' is none of strict, mend"),
+        (plan(PLAN.replace("kind: training", "limits: {servers: 3, serves: 2}")),
+         "challenge.yaml:10: limits.serves: unknown field"),
+        (plan(PLAN.replace("phase: interactions-test", "phase: a b")),
+         "challenge.yaml:18: phase: expected letters, digits"),
+        (plan(PLAN.replace("phase: interactions-test", "kind: test")),
+         "challenge.yaml:18: phase: missing"),
+        (plan(PLAN + '"x - at `$.phases[9999].y`": 1\n'),
+         "challenge.yaml:26: x - at `$.phases[9999].y`: unknown field"),
         (plan("- a\n"), "challenge.yaml:1: expected fields"),
         (plan(PLAN.partition("phases")[0] + "phases: x"), "challenge.yaml:7: phases: expected a"),
         (plan("a: &a [1]\nb: *a\n"), "challenge.yaml:2: refers to another part of itself"),
         (plan("a: [1\n"), "challenge.yaml:2: "),
         (plan("[" * 9_000 + "]" * 9_000), "challenge.yaml:1: nested too deeply"),
-        (plan("#" * 300_000), "challenge.yaml: larger than 64 KiB"),
+        (plan("#" * 300_000), "challenge.yaml: larger than 256 KiB"),
         ({"gold/test_INT.tsv": "pathway3\tP01112\nbad\n"}, "gold/test_INT.tsv:2: "),
         ({"gold/test_INT.tsv": "elsewhere\tP01112\n"}, "gold/test_INT.tsv: none of its articles"),
         ({"articles/interactions-test/x.xml": "<a>"}, "articles/interactions-test/x.xml:1: "),
+        (methods('{"run": "b", "team": "blue", "task": "INT", "link": "x"}'),
+         "m.jsonl:1: link: Expected `str` matching"),
+        (methods('{"run": "b", "team": "blue", "task": "INT", "summary": "\\u0007"}'),
+         "m.jsonl:1: summary: has the character U+0007"),
+        (methods('{"run": "b", "team": "blue", "task": "INT", "parts": ["x"]}'),
+         "m.jsonl:1: parts[0]: 'x' is none of title, abstract"),
+        (methods(f"{METHOD}\n{METHOD}"), "m.jsonl:2: describes a run again"),
+        (methods('{"run": "other"}'), "m.jsonl:1: its run is none of the phase's"),
+        (methods('{"run": "b", "x": 1}'), "m.jsonl:1: x: unknown field"),
+        (methods("[]"), "m.jsonl:1: Expected `object`"),
+        (methods('{"run": "b'), "m.jsonl:1: not JSON"),
+        (methods('"' + "x" * 70_000), "m.jsonl:1: larger than 64 KiB"),
+        ({"pictures/a.svg": "<svg/>"}, "pictures/a.svg: expected a name of"),
+        ({"pictures/a/b.png": PNG}, "pictures/a/b.png: expected a name of"),
+        ({"pictures/a.png": "<svg/>"}, "pictures/a.png: expected a PNG or JPEG picture"),
+        ({"pictures/a.jpg": b"\xff\xd8" + b"\xff\0\0\0" * 9_000}, "pictures/a.jpg: expected a"),
+        ({"pictures/a.png": JPEG}, "pictures/a.png: its content is image/jpeg"),
+        ({"pictures/a.png": PNG[:16] + b"\0\1" + PNG[18:]},
+         "pictures/a.png: 66136 x 80 pixels; at most 4,000"),
+        ({"pictures/a.png": PNG + random.randbytes(2**19)}, "pictures/a.png: larger than 512 KiB"),
+        ({f"pictures/{n}.jpg": JPEG for n in range(21)}, "pictures: 21 files; at most 20"),
+        ({"pictures/a.jpeg": JPEG, "texts/rules.md": "![](pictures/a.jpeg)\n![](pictures/b.png)"},
+         "texts/rules.md:2: there is no picture pictures/b.png in the bundle"),
     ],
-)
-def test_every_fault_has_its_file_and_line(files: dict[str, str], said: str) -> None:
+)  # fmt: skip
+def test_every_fault_has_its_file_and_line(files: dict[str, str | bytes], said: str) -> None:
     [found] = faults(bundle(**files))
     assert found.startswith(said)
 
@@ -160,6 +181,10 @@ async def test_the_bundles_that_ship_make_challenges(running: Running) -> None:
             shown = await running.do("phases.get", phase=phase.phase)
             assert set(shown.gold) == set(phase.gold) == set(shown.tasks)
             assert not (await running.do("phases.plan", phase=phase.phase)).outside
+            baselines = await running.do("runs.list", phase=phase.phase)
+            assert {run.task for run in baselines} == (set(shown.tasks) - {"NER"})
+            assert not [run for run in baselines if run.team != "baselines" or run.problems]
+        await running.do("challenges.delete", challenge=sample)
 
 
 async def test_nothing_is_made_of_a_bundle_with_a_fault(running: Running) -> None:
@@ -168,6 +193,9 @@ async def test_nothing_is_made_of_a_bundle_with_a_fault(running: Running) -> Non
     report = await running.do("challenges.check", content=wrong)
     places = ["gold/test_INT.tsv:1", "gold/training_INT.tsv"]
     assert [one.place for one in report.faults] == places
+    run = methods(METHOD) | {"b.tsv": RUN + b"pathway1\tQ00987\t3\tx\n"}
+    report = await running.do("challenges.check", content=bundle(**run))
+    assert [one.place for one in report.faults] == ["b.tsv:3"]
     with pytest.raises(RefusedError) as refused:
         await running.do("challenges.make", content=wrong)
     assert (refused.value.refusal, refused.value.field) == (Refusal.INVALID, "content")
@@ -177,6 +205,10 @@ async def test_nothing_is_made_of_a_bundle_with_a_fault(running: Running) -> Non
     again = await running.do("challenges.check", content=bundle())
     [fault] = again.faults
     assert fault.message.startswith("there is a challenge 'interactions' already")
+    await running.do("teams.update", team="baselines", host=False)
+    of_team = await running.do("challenges.check", content=bundle(), challenge="next")
+    assert [one.place for one in of_team.faults] == ["challenge.yaml:8", "challenge.yaml:23"]
+    assert "'baselines' of this hub is not the organisers'" in of_team.faults[0].message
 
 
 async def boards(running: Running) -> Any:
@@ -189,34 +221,126 @@ async def boards(running: Running) -> Any:
 
 @pytest.mark.slow
 async def test_an_exported_challenge_is_made_again_with_equal_boards(running, tmp_path):
-    await running.do("challenges.make", sample="interactions")
-    await running.do("challenges.edit", challenge="interactions", rules="Be *fair*.")
+    files = {"pictures/banner.jpg": JPEG, "pictures/logo.png": PNG}
+    await running.do("challenges.make", content=bundle(**files))
+    rules = "Be *fair*. ![A logo](pictures/logo.png)"
+    await running.do("challenges.edit", challenge="interactions", rules=rules)
+    async with visiting(running) as reader:
+        page = (await reader.get("/c/interactions")).text
+        assert '<img src="/pictures/interactions/logo.png" alt="A logo" loading="lazy">' in page
+        assert re.search('og:image" content="http://[0-9.:]+/pictures/interactions/banner', page)
+        async with reader.client.get("/pictures/interactions/banner.jpg") as answer:
+            assert (answer.content_type, await answer.read()) == ("image/jpeg", JPEG)
+        assert (await reader.get("/pictures/interactions/other.png")).status == 404
+        await running.do("challenges.edit", challenge="interactions", announced="2999-01-01T00:00")
+        assert (await reader.get("/pictures/interactions/logo.png")).status == 404
+        await running.do("challenges.edit", challenge="interactions", announced="")
     await running.do("phases.open", phase="interactions-training")
-    await running.do("teams.create", team="blue")
+    await running.do("teams.create", team="blue", title="The blue team")
+    await running.do("teams.update", team="blue", host=True)
     file = {"phase": "interactions-training", "task": "INT", "run": "blue-1", "content": RUN}
     await running.do("runs.upload", running.team("blue"), **file)
+    await running.do("teams.create", team="red")
+    for team in ("red", "blue"):  # R01 and blue.R01, of which the second is older
+        await running.do("runs.upload", running.team(team), **file | {"run": "R01"})
+    await running.do("runs.delete", running.team("red"), phase=file["phase"], run="R01")
+    await running.do("runs.upload", running.team("red"), **file | {"run": "R01"})
+    described = {"parts": ["title"], "summary": "It looks words up.", "contact": "Ana"}
+    of_run = {"phase": "interactions-training", "run": "blue-1"}
+    await running.do("methods.describe", **of_run, **described)
     corpus = await running.do("corpora.articles", corpus="interactions-test")
     exported = await running.do("challenges.export", challenge="interactions", answers=True)
+    await running.caught_up()
     before = await boards(running)
     assert before["INT"]
     assert any(before["INT"][0].values.values())
     alone = await running.do("challenges.export", challenge="interactions")
-    assert b"runs/" not in alone.content
     with zipfile.ZipFile(io.BytesIO(alone.content)) as archive:
-        assert {name.partition("/")[0] for name in archive.namelist()} == {"interactions"}
+        names = archive.namelist()
+        plan = yaml.safe_load(archive.read("interactions/challenge.yaml"))
+    assert {name.partition("/")[0] for name in names} == {"interactions"}
+    assert {name.split("/")[4] for name in names if "/runs/" in name} == {"baselines", "blue"}
+    assert [one["team"] for one in plan["teams"] if one["host"]] == ["baselines", "blue"]
+    assert any(name.endswith("interactions-training/methods.jsonl") for name in names)
     async with at_work(await settings(tmp_path / "other")) as other:
         await other.do("challenges.make", content=exported.content)
         await other.caught_up()
         assert await boards(other) == before
+        method = (await other.do("methods.get", **of_run)).method
+        assert (method.parts, method.summary) == (("title",), "It looks words up.")
         kept = await other.do("corpora.articles", corpus="interactions-test")
         assert [one.article for one in kept] == [one.article for one in corpus]
         texts = await other.do("challenges.get", challenge="interactions")
-        assert texts.rules == "Be *fair*."
+        assert (texts.rules, texts.pictures) == (rules, ("banner.jpg", "logo.png"))
         again = await other.do("challenges.export", challenge="interactions", answers=True)
         assert again.content == exported.content
     with zipfile.ZipFile(io.BytesIO(exported.content)) as archive:
         text = archive.read("interactions/challenge.yaml")
     Draft202012Validator(schema(BundleHead)).validate(yaml.safe_load(text))
+
+
+async def rows(running: Running) -> dict[str, Any]:
+    """Return the rows of phase test's boards, by task and view."""
+    boards = running.service.phase("test").boards
+    await running.caught_up()
+    await until(lambda: running.service.phase("test").state is PhaseState.FROZEN)
+    return {
+        f"{task.name} {view}": boards.scoreboard.board(task.name, view).rows
+        for task in boards.tasks()
+        for view in boards.views(task.name)
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.both_stores
+async def test_answers_of_servers_are_carried_without_their_addresses(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running:
+        await filled(running)
+        described = {"phase": "test", "run": "blue-1", "summary": "It looks words up."}
+        await running.do("methods.describe", **described)
+        exported = (await running.do("challenges.export", challenge="bc", answers=True)).content
+        before, status = await rows(running), running.status()
+        one = {"article": "sample01", "server": "blue-1"}
+        answer = await running.do("annotations.get-annotation", **one)
+        again = {"content": exported, "challenge": "again"}
+        assert [one.servers for one in (await running.do("challenges.make", **again)).phases] == [
+            1,
+            0,
+        ]
+        await running.caught_up()
+        assert running.status(phase="again.test").done == status.done
+    with zipfile.ZipFile(io.BytesIO(exported)) as archive:
+        files = {name.removeprefix("bc/"): archive.read(name) for name in archive.namelist()}
+    assert not [name for name, file in files.items() if SECRET.encode() in file or b"http" in file]
+    async with at_work(await settings(tmp_path / "other")) as other:
+        await other.do("challenges.make", content=exported)
+        assert await rows(other) == before
+        assert await other.do("annotations.get-annotation", **one) == answer
+        found = other.status()
+        assert (found.done, found.given_up, found.outcomes) == (
+            status.done,
+            status.given_up,
+            status.outcomes,
+        )
+        assert found.p50 == pytest.approx(status.p50, abs=1.5e-4)  # the next bin, if at its edge
+        assert (await other.do("servers.get", server="blue-1")).retired
+        method = (await other.do("methods.get", phase="test", run="blue-1")).method
+        assert method.summary == "It looks words up."
+        made = await other.do("challenges.export", challenge="bc", answers=True)
+        with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
+            assert {
+                name.removeprefix("bc/"): archive.read(name) for name in archive.namelist()
+            } == files
+        await other.do("teams.create", team="red")
+        stolen = files["challenge.yaml"].replace(b"team: blue\n    tasks", b"team: red\n    tasks")
+        report = await other.do(
+            "challenges.check",
+            content=zip_of({**files, "challenge.yaml": stolen}.items()),
+            challenge="c",
+        )
+        assert "server 'blue-1': another team, or an upload, has this name" in {
+            one.message for one in report.faults
+        }
 
 
 @pytest.mark.slow
@@ -233,6 +357,10 @@ async def test_the_page_takes_a_bundle_and_clones_a_challenge(running: Running) 
         assert (page.status, page.path) == (200, "/organise")
         copy = await running.do("phases.get", phase="next.interactions-test")
         assert (copy.challenge, copy.own_name) == ("next", "interactions-test")
+        assert len(await running.do("runs.list", phase="next.interactions-test")) == 3
+        page = await ana.get("/organise/phases/next.interactions-test")
+        assert "dictionary-baseline INT, uploaded" in page.said
+        assert "No baseline" not in page.said
         for challenge in ("interactions", "next"):
             page = await ana.get(f"/c/{challenge}/interactions-test/monitor")
             assert (page.status, page.path.split("/")[2]) == (200, challenge)

@@ -1,7 +1,5 @@
 """Checkpoints: a restart continues from them, and the boards say what is missing meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 import logging
@@ -94,6 +92,12 @@ async def reopened(given: Settings) -> AsyncIterator[Running]:
         yield Running(hub)
 
 
+async def require_shown(given: Settings, shown: Any) -> None:
+    """Check what the hub shows when it is opened again and has caught up."""
+    async with reopened(given) as running:
+        assert what_is_shown(running) == shown
+
+
 def alter(given: Settings, statement: str, *values: Any) -> None:
     assert change(Path(given.folder), statement, *values) == 1
 
@@ -122,8 +126,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 async def test_a_restart_reads_no_attempt_again(tmp_path, monkeypatch):
     given, shown = await worked(tmp_path)
     monkeypatch.setattr(log_reader, "count", None)  # whoever reads the log fails
-    async with reopened(given) as running:
-        assert what_is_shown(running) == shown
+    await require_shown(given, shown)
 
 
 async def test_a_restart_reads_what_its_checkpoint_lacks(tmp_path, monkeypatch):
@@ -146,8 +149,7 @@ async def test_a_restart_reads_what_its_checkpoint_lacks(tmp_path, monkeypatch):
             await hub.phase("test").catch_up()
         await hub.part(AggregateKeeper).close()
     assert counted == list(range(1, 21))
-    async with reopened(given) as running:
-        assert what_is_shown(running) == shown
+    await require_shown(given, shown)
     assert counted == list(range(1, ARTICLES + 1))
 
 
@@ -174,8 +176,7 @@ async def test_the_reading_of_a_long_log_goes_on_from_its_last_part(tmp_path, mo
                 await phase.catch_up()
     assert asked == [0, 5, 10, 10, 15, 20, 25]
     asked.clear()
-    async with reopened(given) as running:  # as after a kill: the last part was kept
-        assert what_is_shown(running) == shown
+    await require_shown(given, shown)  # as after a kill: the last part was kept
     assert asked[:2] == [20, 25]
 
 
@@ -220,8 +221,7 @@ async def test_a_checkpoint_that_cannot_be_used_is_left_and_written_again(tmp_pa
         assert line.startswith(f"the checkpoint of {ONE} is not used")
         assert reason in line
     caplog.clear()
-    async with reopened(given) as running:
-        assert what_is_shown(running) == shown
+    await require_shown(given, shown)
     assert warnings(caplog) == []
     for column in ("revision", "serial"):  # of another log
         alter(given, f"UPDATE checkpoints SET {column} = {column} + 1")
@@ -254,8 +254,7 @@ async def test_a_checkpoint_of_another_gold_is_left(tmp_path, caplog):
         after = what_is_shown(running)
     assert "is of another gold" in caplog.text
     change(Path(given.folder), "DELETE FROM checkpoints")
-    async with reopened(given) as running:
-        assert what_is_shown(running) == after
+    await require_shown(given, after)
 
 
 @asynccontextmanager
@@ -304,8 +303,7 @@ async def test_an_answer_that_could_not_be_scored_is_counted_once(tmp_path, monk
         await running.caught_up()
         shown = what_is_shown(running)
     alter(given, "DELETE FROM checkpoints")
-    async with reopened(given) as running:
-        assert what_is_shown(running) == shown
+    await require_shown(given, shown)
 
 
 async def test_a_hub_stops_though_a_checkpoint_cannot_be_made(tmp_path, monkeypatch, caplog):
@@ -387,8 +385,7 @@ async def test_a_hub_that_is_stopped_while_it_catches_up_goes_on(tmp_path, monke
         async with held(given, monkeypatch) as (running, _release):
             assert running.service.phase("test").is_behind
         assert ask(given, "SELECT count(*) FROM checkpoints") == 0  # nothing of what was not read
-    async with reopened(given) as running:
-        assert what_is_shown(running) == shown
+    await require_shown(given, shown)
 
 
 @pytest.mark.slow
@@ -421,8 +418,7 @@ async def test_the_doctor_finds_and_repairs_a_checkpoint_that_differs(tmp_path: 
         assert what_is_shown(running) != shown
     repaired = await metaserver(*arguments, "--repair")
     assert (repaired.status, repaired.stderr) == (0, "")
-    async with reopened(given) as running:
-        assert what_is_shown(running) == shown
+    await require_shown(given, shown)
 
 
 async def test_a_phase_that_is_deleted_beside_the_doctor_does_not_differ(tmp_path, monkeypatch):

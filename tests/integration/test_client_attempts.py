@@ -1,7 +1,5 @@
 """What an attempt and a probe come to: time, memory, usual answers, whether a server is there."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import threading

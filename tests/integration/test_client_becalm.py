@@ -1,7 +1,5 @@
 """BeCalm servers: callbacks are taken once, from their servers alone, and none is lost."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -13,23 +11,21 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from metaserver.base.compression import pack, unpack
+from metaserver.base.compression import unpack
 from metaserver.base.conformance import StepState
 from metaserver.base.errors import UnavailableError
 from metaserver.base.records import Server
 from metaserver.base.states import Outcome
-from metaserver.exchange.conformance.procedure import conformance
 from metaserver.exchange.http import channel
 from metaserver.exchange.http.client import HttpLimits
 from metaserver.exchange.protocols import becalm
 from metaserver.exchange.wire.values import Limits
 from metaserver.store import communications
 from metaserver.store.store import Store
-from metaserver.tasks.plugin import answered_tasks
 from metaserver.web.access import auth
 from tests.fakes.becalm import BecalmPeer, becalm_peer, honestly
 from tests.hubs.stored import stored
-from tests.integration.callers import SECONDS, VOCABULARY, server
+from tests.integration.callers import SECONDS, conformance_of, server
 from tests.integration.calling import ACKNOWLEDGED, KEY, TEXT, CallingHub, calling_hub
 from tests.waiting import until
 
@@ -50,32 +46,6 @@ async def test_a_request_has_the_article_with_its_parts_and_the_key(tmp_path: Pa
     assert document["text"] == f"{document['title']}\n{document['abstractText']}" == TEXT
     assert 0 < asked["parameters"]["communication_id"] < 2**31
     assert [one.status for one in peer.made] == [200]
-
-
-def _multiplied(found: list[dict[str, Any]]) -> Any:
-    """Name many accessions in one annotation, which the form of a relation multiplies."""
-    return [found[0] | {"database_id": ",".join(f"P{number:05}" for number in range(1_300))}]
-
-
-_NODES = '<node refid="0"/>' * 2
-_RELATION = f'<relation><infon key="type">ppi</infon>{_NODES}</relation></document>'
-
-
-async def test_a_callback_with_more_than_its_size_may_hold_is_refused(tmp_path: Path) -> None:
-    async def calls(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
-        (document,) = parameters["documents"]
-        await peer.call(parameters, peer.written(document).replace("</document>", _RELATION))
-        await peer.call(parameters, "", form="JSON")
-
-    async with (
-        calling_hub(tmp_path) as hub,
-        becalm_peer(form="BIOC", change=_multiplied, calls=calls) as peer,
-    ):
-        ended, _ = await hub.send(peer)
-        await until(lambda: len(peer.made) == 2)
-    assert [one.status for one in peer.made] == [413, 200]
-    assert "annotations and names in" in peer.made[0].answer["message"]
-    assert ended.outcome is Outcome.OK
 
 
 async def _never(_peer: BecalmPeer, _parameters: dict[str, Any]) -> None:
@@ -139,20 +109,6 @@ async def test_what_is_no_callback_is_refused_and_harms_none(tmp_path, calls, ma
     assert ended.outcome is Outcome.OK
     assert answer is not None
     assert [(one.status, one.answer.get("errorName")) for one in peer.made] == made
-
-
-async def _at_the_same_time(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
-    (document,) = parameters["documents"]
-    body = peer.written(document)
-    await asyncio.gather(*(peer.call(parameters, body) for _ in range(8)))
-
-
-async def test_of_callbacks_at_the_same_time_one_is_taken(tmp_path: Path) -> None:
-    async with calling_hub(tmp_path) as hub, becalm_peer(calls=_at_the_same_time) as peer:
-        ended, _ = await hub.send(peer)
-        await until(lambda: len(peer.made) == 8)
-    assert ended.outcome is Outcome.OK
-    assert sum(one.status == 200 for one in peer.made) == 1
 
 
 BAD = [
@@ -402,8 +358,7 @@ async def test_a_server_that_anybody_may_use_is_warned(tmp_path: Path) -> None:
         becalm_peer(becalm_key="secret", reply=trusting) as peer,
     ):
         registered = await hub.register(peer)
-        tasks = list(answered_tasks().values())
-        found = await conformance(hub.client, registered, tasks, VOCABULARY, time_limit=60.0)
+        found = await conformance_of(registered, hub.client)
     steps = {step.name: step for step in found.steps}
     assert found.passed
     assert steps["state"].message == "the server says it is Running; documents it takes: 515"
@@ -465,21 +420,6 @@ async def test_a_request_that_was_not_acknowledged_is_sent_again(tmp_path: Path)
     assert answer is not None
     first, second = (asked["parameters"]["communication_id"] for asked in peer.asked)
     assert first == second
-
-
-async def test_a_callback_that_another_process_took_is_found(tmp_path: Path) -> None:
-    async with calling_hub(tmp_path) as hub, becalm_peer(calls=_never) as peer:
-        registered = await hub.register(peer)
-        sending = asyncio.create_task(hub.caller().call(registered, 0, 1))
-        await until(lambda: bool(stored(tmp_path, ACKNOWLEDGED)))
-        parameters = peer.asked[0]["parameters"]
-        body = pack(peer.written(parameters["documents"][0]).encode())
-        async with hub.store.writing() as connection:
-            id_ = parameters["communication_id"]
-            assert await communications.answer(connection, id_, "json", body, hub.desk.clock())
-        ended, answer = await sending
-    assert ended.outcome is Outcome.OK
-    assert answer.payloads == FOUND
 
 
 async def test_a_store_that_takes_nothing_is_not_the_servers_fault(tmp_path, monkeypatch):

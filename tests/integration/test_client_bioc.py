@@ -1,7 +1,5 @@
 """BioC servers: what only they can do; test_client_contract.py has the rest."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,16 +11,13 @@ from metaserver.base.conformance import Conformance, StepState
 from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.records import Attempt
 from metaserver.base.states import Outcome
-from metaserver.exchange.conformance.procedure import conformance
 from metaserver.exchange.http.caller import MANY
-from metaserver.exchange.http.client import HttpLimits, open_client
+from metaserver.exchange.http.client import HttpLimits
 from metaserver.exchange.protocols.bioc import collection
-from metaserver.exchange.wire.values import Limits
-from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot import ReleaseVocabulary, build_release
 from tests.fakes.bioc import BiocPeer, bioc_peer
 from tests.fakes.vocabulary import FakeVocabulary
-from tests.integration.callers import VOCABULARY, article_caller, server
+from tests.integration.callers import article_caller, conformance_of, server
 
 TEXT = "𝛼 of TP53.\nIt interacts with BRCA1."
 TASKS = ("ACT", "INT", "IPT", "NER")
@@ -49,9 +44,7 @@ async def test_article_goes_to_a_server_that_speaks_xml_and_comes_back() -> None
     async with bioc_peer(xml=True) as peer:
         ended, answer = await sent(peer, options="format = xml")
         registered = server(peer.url, protocol="bioc", options="format = xml", tasks=TASKS)
-        async with open_client() as client:
-            tasks = list(answered_tasks().values())
-            found = await conformance(client, registered, tasks, VOCABULARY, time_limit=60.0)
+        found = await conformance_of(registered)
     assert (ended.outcome, found.passed) == (Outcome.OK, True)
     assert answer is not None
     assert answer.payloads["INT"] == [["P04637", 1, 0.5], ["P38398", 2, 0.5]]
@@ -104,20 +97,6 @@ async def test_the_work_on_an_answer_grows_with_its_size_alone() -> None:
     assert answer.hits_kept == 0
 
 
-def _named(answer: dict[str, Any]) -> Any:
-    """Name a great many things in one annotation."""
-    annotation = {"infons": {"identifier": "x;" * 2_000}, "locations": []}
-    return {"passages": [{"offset": 0, "text": "x", "annotations": [annotation]}]}
-
-
-async def test_the_names_in_an_answer_are_bounded() -> None:
-    limits = HttpLimits(answer=Limits(values=1_000))
-    async with bioc_peer(change=_named) as peer:
-        ended, _ = await sent(peer, limits=limits)
-    assert ended.outcome is Outcome.TOO_LARGE
-    assert ended.message.startswith("more than 1,000 annotations and names in ")
-
-
 def _multiplied(accessions: int, text: str = "x") -> Callable[[object], Any]:
     """Relate an annotation with so many accessions with itself."""
     names = ",".join(f"P{number:05}" for number in range(accessions))
@@ -143,10 +122,8 @@ async def test_many_hits_in_few_bytes_are_checked_in_a_thread() -> None:
 
 async def run_of(change: Callable[[dict[str, Any]], Any]) -> Conformance:
     """Return the conformance run of a peer."""
-    async with bioc_peer(change=change) as peer, open_client() as client:
-        registered = server(peer.url, protocol="bioc")
-        tasks = list(answered_tasks().values())
-        return await conformance(client, registered, tasks, VOCABULARY, time_limit=60.0)
+    async with bioc_peer(change=change) as peer:
+        return await conformance_of(server(peer.url, protocol="bioc"))
 
 
 def _in_sentences(answer: dict[str, Any]) -> Any:

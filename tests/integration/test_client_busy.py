@@ -1,7 +1,5 @@
 """Servers that ask to be left alone for a while, and those that ask it without end."""
 
-from __future__ import annotations
-
 import asyncio
 from xmlrpc.client import Fault
 

@@ -1,7 +1,5 @@
 """Connections of requests: reused, lost and closed ones, and the bytes that are sent."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import resource

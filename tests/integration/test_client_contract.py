@@ -1,7 +1,5 @@
 """One contract of all protocols: whatever a server speaks, what it does has the same outcome."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -17,21 +15,19 @@ from metaserver.base.conformance import StepState
 from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.records import Attempt, Server
 from metaserver.base.states import Outcome
-from metaserver.exchange.conformance.procedure import conformance
 from metaserver.exchange.http.caller import ArticleCaller
 from metaserver.exchange.http.client import HttpClient, HttpLimits
 from metaserver.exchange.protocols.installed import installed_protocols
 from metaserver.exchange.protocols.plugin import AT_ONCE
 from metaserver.exchange.wire.values import Limits
-from metaserver.tasks.plugin import answered_tasks
 from tests.fakes.becalm import becalm_peer
 from tests.fakes.bioc import bioc_peer
 from tests.fakes.pubannotation import NAMES, pubannotation_peer
 from tests.fakes.web_peer import web_peer
 from tests.integration.callers import (
     SECONDS,
-    VOCABULARY,
     article_caller,
+    conformance_of,
     server,
     threads_that_measure,
 )
@@ -474,8 +470,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 async def test_a_conformance_run_passes(tmp_path: Path, name: str) -> None:
     way = WAYS[name]
     async with line(tmp_path, way) as hub:
-        tasks = list(answered_tasks().values())
-        run = await conformance(hub.client, hub.server, tasks, VOCABULARY, time_limit=SECONDS)
+        run = await conformance_of(hub.server, hub.client)
     assert run.passed, run.reasons()
     states = {step.name: step.state for step in run.steps}
     for step in STEPS[way.protocol]:

@@ -1,7 +1,5 @@
 """Every outcome code, caused by a real server that goes wrong in its way."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import shutil
@@ -159,12 +157,13 @@ async def test_a_registered_certificate_is_trusted_and_no_other(self_signed, cer
 
 
 async def test_a_request_in_ascii_has_the_same_text() -> None:
-    text = "α-Synuclein & 𝛽 < Parkin"
+    text = "α-Synuclein & 𝛽 < Parkin\n\n\n\nEnd"
     async with peer(answering(GOOD)) as there, article_caller(text) as caller:
         ended, _ = await caller.call(server(there.url, encoding="ascii"), 0, 1)
     assert ended.outcome is Outcome.OK
     body = there.requests[0].body
     assert body.isascii()
+    assert b"\n\n" not in body
     assert ended.bytes_out == len(body)
     assert decode_call(body).params == [text]
 

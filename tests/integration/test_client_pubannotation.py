@@ -1,7 +1,5 @@
 """PubAnnotation servers: what only they can do; test_client_contract.py has the rest."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

@@ -1,22 +1,16 @@
 """A wall clock that jumps fires no time-out and starves none: only the dates it gives jump."""
 
-from __future__ import annotations
-
 import itertools
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 from msgspec.structs import astuple
 
-from metaserver.base.records import ArticleId, Attempt
+from metaserver.base.records import Attempt
 from metaserver.base.states import Outcome
-from metaserver.exchange.http.articles import ArticleTexts
-from metaserver.exchange.http.caller import ArticleCaller, PhaseArticles
-from metaserver.exchange.http.client import open_client
-from metaserver.tasks.plugin import answered_tasks
-from tests.integration.callers import TEXT, VOCABULARY, server
+from tests.integration.callers import article_caller, server
 from tests.integration.peers import GOOD, Script, answering, peer, silent
 
 DAY = 86_400.0
@@ -36,14 +30,7 @@ async def asking(
     script: Script, clock: Callable[[], float], seconds: float
 ) -> AsyncIterator[list[Attempt]]:
     """Give how three calls to a server ended, each with so many seconds to answer."""
-
-    async def load(positions: range) -> Sequence[str]:
-        return [TEXT for _ in positions]
-
-    articles = PhaseArticles(ids=[ArticleId("a")], wire_bytes=[len(TEXT)], texts=ArticleTexts(load))
-    tasks = list(answered_tasks().values())
-    async with peer(script) as there, open_client() as client:
-        caller = ArticleCaller(client, articles, tasks, VOCABULARY, time_limit=seconds, clock=clock)
+    async with peer(script) as there, article_caller(time_limit=seconds, clock=clock) as caller:
         yield [(await caller.call(server(there.url), 0, number))[0] for number in (1, 2, 3)]
 
 

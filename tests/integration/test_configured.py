@@ -1,7 +1,5 @@
 """Challenges of config.yaml: created, changed when the file changes, and checked before."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Callable, Sequence
@@ -130,8 +128,9 @@ def overwritten(content: bytes) -> bytes:
         (half, (), "not a hub's SQLite store: database disk image is malformed"),
         (lambda _: b"", (), "is empty: if there was a store, restore it"),
         (overwritten, ("--deep",), "to repair: stop the hub, and restore its last backup"),
+        (lambda _: b"", ("--deep",), "to repair: stop the hub, and restore its last backup"),
     ],
-    ids=["header", "half", "empty", "overwritten"],
+    ids=["header", "half", "empty", "overwritten", "empty, in depth"],
 )
 async def test_the_doctor_finds_a_store_that_is_damaged(
     tmp_path: Path, damage: Callable[[bytes], bytes], arguments: Sequence[str], fault: str

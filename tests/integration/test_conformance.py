@@ -1,7 +1,5 @@
 """The conformance run against real servers: which step says what is wrong."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from typing import Any
@@ -19,7 +17,7 @@ from metaserver.exchange.http.client import HttpLimits, open_client
 from metaserver.exchange.wire.values import FORBIDDEN
 from metaserver.exchange.wire.xmlrpc import Limits, decode_call
 from metaserver.tasks.plugin import answered_tasks
-from tests.integration.callers import SECONDS, VOCABULARY, server
+from tests.integration.callers import SECONDS, VOCABULARY, conformance_of, server
 from tests.integration.kits import served
 from tests.integration.peers import ANSWER, GOOD, Connection, Script, answering, peer, response
 
@@ -255,9 +253,7 @@ async def closing(connection: Connection) -> None:
 async def test_what_was_there_before_is_said_to_be(script: Script, name: str, said: str) -> None:
     async with peer(script) as there, open_client() as client:
         found = server(there.url.replace("127.0.0.1", "localhost"))
-        tasks = list(answered_tasks().values())
-        first = await conformance(client, found, tasks, VOCABULARY, time_limit=SECONDS)
-        again = await conformance(client, found, tasks, VOCABULARY, time_limit=SECONDS)
+        first, again = await conformance_of(found, client), await conformance_of(found, client)
     assert step(first, "resolve").seconds is not None
     assert step(again, name).message == said
 

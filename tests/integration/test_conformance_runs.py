@@ -1,7 +1,5 @@
 """Servers are tested for a phase: with its tasks, its release and its limits."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -21,7 +19,7 @@ from metaserver.operations.table import perform
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.release import release_at
 from tests.hubs.sites import token_of, visiting
-from tests.integration.kits import annotate, answer_for, served
+from tests.integration.kits import annotate, answer_for, served, waiting
 from tests.waiting import patience
 
 
@@ -152,11 +150,7 @@ async def test_a_test_holds_until_the_phase_asks_for_more(running: Running) -> N
 async def test_a_change_of_the_server_forgets_its_tests_also_one_under_way(running):
     blue, held = running.team("blue"), asyncio.Event()
 
-    async def waits(text: str, _context: Context) -> Answer:
-        await held.wait()
-        return answer_for(text)
-
-    async with served(Kit(annotate)) as good, served(Kit(waits)) as slow:
+    async with served(Kit(annotate)) as good, served(waiting(held)) as slow:
         await registered(running, good)
         assert (await try_out(running, "early")).passed
         await running.do("servers.update", blue, server="blue-1", url=slow)
@@ -187,11 +181,7 @@ async def begin(running: Running) -> JobDetail:
 async def test_the_same_test_is_the_same_job_which_the_team_may_read(running: Running) -> None:
     held, blue = asyncio.Event(), running.team("blue")
 
-    async def waits(text: str, _context: Context) -> Answer:
-        await held.wait()
-        return answer_for(text)
-
-    async with served(Kit(waits)) as url:
+    async with served(waiting(held)) as url:
         await registered(running, url)
         begun, again = await begin(running), await begin(running)
         assert (begun.state, begun.job) == ("running", again.job)
@@ -213,11 +203,7 @@ async def test_the_same_test_is_the_same_job_which_the_team_may_read(running: Ru
 async def test_a_test_that_is_cancelled_stores_nothing(running: Running) -> None:
     held, blue = asyncio.Event(), running.team("blue")
 
-    async def waits(text: str, _context: Context) -> Answer:
-        await held.wait()
-        return answer_for(text)
-
-    async with served(Kit(waits)) as url:
+    async with served(waiting(held)) as url:
         await registered(running, url)
         begun = await begin(running)
         assert (await running.do("jobs.cancel", blue, job=begun.job)).state == "cancelled"
@@ -266,10 +252,10 @@ async def test_the_console_tests_for_the_phase_that_is_chosen(running: Running) 
         await registered(running, url)
         await blue.sign_in(token)
         page = await blue.get("/team/servers/blue-1/test")
-        assert "For phase early: ACT, INT · UniProt release test · 20 s an article" in page.said
+        assert "For phase early: ACT, INT · UniProt release test · 20 s per article" in page.said
         assert "Test now for early" in page.said
         page = await blue.get("/team/servers/blue-1/test?phase=late")
-        assert "For phase late: INT · UniProt release second · 7 s an article" in page.said
+        assert "For phase late: INT · UniProt release second · 7 s per article" in page.said
         assert "answers up to 100,000 bytes" in page.said
         page = await blue.post("/team/servers/blue-1/test", phase="late")
         assert page.path == "/team/servers/blue-1/test?phase=late"

@@ -1,7 +1,5 @@
 """Consensus models of a hub: learned from closed phases alone, used, older than a server."""
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -107,7 +105,9 @@ async def test_a_model_is_learned_from_a_closed_phase_and_used(tmp_path: Path) -
         assert teams == {"good": "good", "fair": "fair", "poor": "poor"}  # one of each team
         by_method = {one.method: one for one in made.report.methods}
         assert set(by_method) == {"stacked", "maxent", "rrf1", "votes"}
-        assert by_method["stacked"].calibration_error is not None
+        stacked = by_method["stacked"]
+        assert stacked.calibration_error is not None
+        assert stacked.likely_error is not None
         assert by_method["rrf1"].calibration_error is None
         best = max(one.auc_ipr for one in made.members)
         assert made.report.best_member >= best > 0.5
@@ -216,9 +216,7 @@ async def test_stored_answers_are_combined_for_those_who_may_read_them(tmp_path:
         methods = {one.method: one for one in await running.do("consensus.get-consensus-methods")}
         assert methods["rrf1"].tasks == ("INT", "IPT")
         assert (methods["stacked"].tasks, methods["stacked"].learned) == ((), True)
-        await running.do(
-            "phases.create", challenge="bc", phase="again", corpus="demo", release="test"
-        )
+        await running.add_phase("again")
         assert await refused(anybody) is Refusal.UNKNOWN  # it is a test article again
 
 
@@ -291,14 +289,10 @@ async def test_no_model_learns_from_gold_of_a_phase_that_is_not_closed(tmp_path:
         await running.do("phases.close", phase="test")
         article = (DEMO / "articles" / "sample01.txt").read_bytes()
         await running.do("corpora.import", corpus="one", source="other.txt", content=article)
-        await running.do(
-            "phases.create", challenge="bc", phase="next", corpus="one", release="test"
-        )
+        await running.add_phase("next", "one")
         made = await running.do("consensus.train", task="INT")
         assert (made.report.articles, made.report.left_out) == (21, 1)
-        await running.do(
-            "phases.create", challenge="bc", phase="again", corpus="demo", release="test"
-        )
+        await running.add_phase("again")
         assert "no answer of a closed phase" in await failure(running, task="INT")
 
 

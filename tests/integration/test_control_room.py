@@ -1,7 +1,5 @@
 """The control room: forecasts against the deadline, coverage, causes, what can be done about it."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import Counter
@@ -106,7 +104,7 @@ async def test_a_server_that_misses_the_deadline_is_told_and_an_extension_mends_
     async with signed_in(hub.running) as ana:
         assert "blue-1 needs" in (await ana.get(ROOM)).said
         form = await ana.get("/organise/phases/test/extend")
-        assert "the date below leaves it that long" in form.said
+        assert "the date below gives it that long" in form.said
         [suggested] = re.findall(r'name="freezes"[^>]* value="([^"]+)"', form.text)
         done = await ana.post("/organise/phases/test/extend", freezes=suggested, timezone="UTC")
         assert done.path == ROOM

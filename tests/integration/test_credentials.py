@@ -1,7 +1,5 @@
 """Credentials of servers: sent as agreed, refused as such, and found nowhere else."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json
@@ -15,20 +13,22 @@ from aiohttp import web
 
 from metaserver.base.compression import unpack
 from metaserver.base.errors import HubError, InputError, PeerError, Refusal
-from metaserver.base.records import Access, AuthKind, TaskName
+from metaserver.base.records import Access, Attempt, AuthKind, TaskName
 from metaserver.base.states import Outcome
 from metaserver.cli.doctor import examine
-from metaserver.exchange.conformance.procedure import conformance
 from metaserver.exchange.http.client import open_client
 from metaserver.exchange.http.credentials import KEY_FILE, Keyring
 from metaserver.exchange.wire.xmlrpc import encode_response
+from metaserver.phases import locked
 from metaserver.store.copies import copy_store, sealed_secrets
-from metaserver.tasks.plugin import answered_tasks
 from tests.fakes.web_peer import web_peer
-from tests.hubs.inside import ORGANISER, Running, at_work, settings
-from tests.hubs.sites import organiser_token, token_of, visiting
-from tests.integration.callers import VOCABULARY, article_caller, server
+from tests.hubs.command import ARTICLES
+from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
+from tests.hubs.sites import organiser_token, signed_in, token_of, visiting
+from tests.integration.callers import article_caller, conformance_of, server
+from tests.integration.kits import asked_server
 from tests.integration.peers import GOOD, answering, peer
+from tests.waiting import until
 
 SECRET = "s3cret/+word ünd"
 BASIC = base64.b64encode(f"team:{SECRET}".encode()).decode()
@@ -99,18 +99,23 @@ async def test_what_a_server_says_of_a_secret_in_evidence_is_not_kept() -> None:
         assert [words for _, words, *_ in checked.asides.mentions] == ["***"] * (sent is not usual)
 
 
+async def failed(secret: str, **answer: str) -> Attempt:
+    """Return how an attempt ended at a server with a secret, which fails and says so."""
+
+    async def fail(_request: web.Request) -> web.Response:
+        return web.Response(status=500, **answer)
+
+    async with web_peer(fail) as url, article_caller() as caller:
+        known = Access(auth=AuthKind.BEARER, sealed=caller._client.keyring.seal(secret))
+        ended, _ = await caller.call(server(url, access=known), 0, 1)
+        return ended
+
+
 async def test_a_secret_is_not_kept_however_an_answer_writes_it() -> None:
     secret = 'a/"ü"&<b'
     forms = [json.dumps(secret), json.dumps(secret, ensure_ascii=False), 'a/"ü"&amp;&lt;b']
     forms.append(forms[0].replace("/", "\\/"))
-
-    async def echo(_request: web.Request) -> web.Response:
-        return web.Response(status=500, text="\n".join(forms))
-
-    async with web_peer(echo) as url, article_caller() as caller:
-        sealed = caller._client.keyring.seal(secret)
-        known = Access(auth=AuthKind.BEARER, sealed=sealed)
-        ended, _ = await caller.call(server(url, access=known), 0, 1)
+    ended = await failed(secret, text="\n".join(forms))
     assert unpack(ended.raw).decode().splitlines() == ['"***"', '"***"', "***", '"***"']
 
 
@@ -127,8 +132,7 @@ async def test_a_conformance_run_shows_no_secret() -> None:
     async with web_peer(echo) as url, open_client() as client:
         key = access(client.keyring, "header")
         registered = server(url, protocol="pubannotation", access=key)
-        tasks = list(answered_tasks().values())
-        found = await conformance(client, registered, tasks, VOCABULARY, time_limit=60.0)
+        found = await conformance_of(registered, client)
     assert said == [SECRET]
     [step] = [step for step in found.steps if step.name == "further member"]
     assert "*** is not enough" in step.message
@@ -176,14 +180,7 @@ def test_no_other_key_is_made_where_secrets_are_stored(tmp_path: Path) -> None:
 
 async def test_a_secret_that_was_cut_is_hidden_too() -> None:
     secret = "abcdabcd-0123456789"
-
-    async def echo(_request: web.Request) -> web.Response:
-        return web.Response(status=500, reason=f"{'x' * 470} {secret} {secret}")
-
-    async with web_peer(echo) as url, article_caller() as caller:
-        sealed = caller._client.keyring.seal(secret)
-        known = Access(auth=AuthKind.BEARER, sealed=sealed)
-        ended, _ = await caller.call(server(url, access=known), 0, 1)
+    ended = await failed(secret, reason=f"{'x' * 470} {secret} {secret}")
     assert "abcd" not in ended.message
     assert ended.message.endswith("x ***")
 
@@ -310,6 +307,49 @@ async def test_without_its_key_the_hub_takes_no_secret(running: Running) -> None
     await running.do("servers.update", server="blue-1", secret="another")
     await running.do("servers.retire", server="blue-1")
     assert not await kept_secrets(running)
+
+
+@pytest.mark.both_stores
+async def test_a_lost_key_costs_no_attempt_and_all_are_told(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(locked, "LOOK_SECONDS", 0.05)
+    given = await settings(tmp_path)
+    path = given.key_file()
+    async with asked_server() as asked:
+        async with at_work(given) as running:
+            await plan_phase(running, teams=["blue"], is_open=True)
+            await running.register(asked.url, auth="bearer", secret=SECRET)
+            await running.register(asked.url, "blue-2")
+        key = path.read_bytes()
+        path.unlink()
+        Keyring(path).seal("with another key")
+        asked.texts.clear()
+        async with at_work(given) as running:
+            for server in ("blue-1", "blue-2"):
+                await running.do("servers.start", running.team("blue"), server=server)
+            await running.done(server="blue-2")
+            assert asked.texts.total() == ARTICLES  # none of them for blue-1
+            [process] = (await running.do("hub.machines")).processes
+            assert f"{path} does not open the credentials of blue-1" in process.lacks
+            assert (await running.do("servers.get", server="blue-1")).secret == "needed"
+            async with signed_in(running) as ana:
+                assert process.lacks in (await ana.get("/organise/machines")).said
+                assert process.lacks in (await ana.get("/organise")).said
+            async with signed_in(running, "blue") as visitor:
+                for page, is_told in (("blue-1", True), ("blue-2", False)):
+                    said = (await visitor.get(f"/team/servers/{page}")).said
+                    assert ("cannot open the credentials of this server" in said) is is_told
+            path.write_bytes(key)
+            await running.done(server="blue-1")
+            assert set(running.status().outcomes) == {Outcome.OK}
+            assert (await running.do("servers.get", server="blue-1")).secret == "set"
+            path.unlink()
+            Keyring(path).seal("with another key")
+        async with at_work(given) as running:
+            await running.do("servers.update", server="blue-1", secret="entered again")
+            assert (await running.do("servers.get", server="blue-1")).secret == "set"
+            await until(lambda: not running.service.phases.scheduler.locked.reason())
+    said = [record.message for record in caplog.records if record.name.endswith("phases.locked")]
+    assert [line.startswith("nothing is sent") for line in said] == [True, False, True, False], said
 
 
 async def test_options_are_shown_without_what_may_be_secret(running: Running) -> None:

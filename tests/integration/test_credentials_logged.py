@@ -1,7 +1,5 @@
 """Credentials of servers are in no log: of requests, at debug level, of crashes, after kill -9."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Sets: two curators an article, agreement, rulings, and gold for the phase that they come from."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -45,12 +43,16 @@ async def decide(
     items: Sequence[str],
     relevant: bool = True,
     set_: str = "round-1",
+    method: str = "",
 ) -> str:
-    """Curate an article of the set: accept some proteins; return the curation's id."""
+    """Curate an article of the set: accept proteins, with a method their pair too."""
     opened = await running.do("curation-sets.open", caller, set=set_, article=article)
     events: list[dict[str, Any]] = [
         {"key": f"accept-{item}", "kind": "add", "task": "INT", "item": (item,)} for item in items
     ]
+    if method:
+        pair = {"key": "pair-0001", "kind": "pair", "task": "IPT", "item": tuple(items)}
+        events.append({**pair, "detail": {"method": method}})
     events.append({"key": "relevant-1", "kind": "relevant", "detail": {"relevant": relevant}})
     await running.do(
         "curation.append", caller, curation=opened.curation, seen=opened.seen, events=events
@@ -180,7 +182,8 @@ async def test_two_curators_make_the_next_gold(running: Running) -> None:
         for place, name in enumerate(pairs[article]):
             more = [SECOND] if place and article == odd else []
             relevant = not (place and article == odd)
-            await decide(running, by_name[name], article, [FIRST, *more], relevant)
+            method = "MI:0096" if more else ""
+            await decide(running, by_name[name], article, [FIRST, *more], relevant, method=method)
     agreed = await running.do("curation-sets.agreement", judge, **named)
     assert agreed.articles[0].article == odd
     assert agreed.articles[0].value < agreed.articles[1].value == 1.0
@@ -197,6 +200,9 @@ async def test_two_curators_make_the_next_gold(running: Running) -> None:
     assert (one.article, one.item, one.ruling) == (odd, (SECOND,), "")
     assert (one.first.curator, one.second.curator) == pairs[odd]
     assert (one.first.decision, one.second.decision) == ("undecided", "accepted")
+    differ = await running.do("curation-sets.disagreements", judge, set="round-1", task="IPT")
+    [(without, with_it)] = [(one.first, one.second) for one in differ.disagreements]
+    assert (without.experiments, with_it.experiments) == ((), ("pull down",))
     refused = await running.refused("curation-sets.publish", ORGANISER, **named)
     assert (refused.refusal, "1 of 1" in refused.message) == (Refusal.STATE, True)
     ruling = {**named, "article": odd, "item": (SECOND,), "choice": "2"}
@@ -302,6 +308,53 @@ async def test_a_ruling_is_asked_for_again_when_its_curator_decides_otherwise(ru
     assert (asked.total, asked.left) == (3, 2)
     refused = await running.refused("curation-sets.publish", ORGANISER, **named)
     assert (refused.refusal, "2 of 3" in refused.message) == (Refusal.STATE, True)
+
+
+async def test_methods_of_a_pair_that_both_accepted_are_ruled_on(running: Running) -> None:
+    ana, bob, judge = await three(running)
+    given = {"articles": ARTICLES[:1], "adjudicators": (judge.token_id,)}
+    found = await made(running, [ana, bob], **given)
+    first, second = (ana, bob) if pairs_of(found)[ARTICLES[0]][0] == "ana" else (bob, ana)
+    for caller, method in ((first, "MI:0096"), (second, "MI:0018")):
+        await decide(running, caller, ARTICLES[0], [FIRST, SECOND], method=method)
+    named = {"set": "round-1", "task": "IPT"}
+    asked = await running.do("curation-sets.disagreements", judge, **named)
+    [one] = asked.disagreements
+    assert (one.of_methods, one.item) == (True, (FIRST, SECOND))
+    read = await running.do("curation.get", judge, curation=one.first.curation)
+    assert (read.own, read.text != "", read.seen) == (False, True, 4)
+    for act, caller, key in (
+        ("curation.get", second, one.first.curation),
+        ("curation.submit", judge, one.first.curation),
+        ("curation.forget", judge, one.first.curation),
+    ):
+        refused = await running.refused(act, caller, curation=key)
+        assert refused.refusal is Refusal.UNKNOWN, act
+    report = await running.do("curation-sets.report", **named)
+    assert (report.items, report.ruled) == (1, 0)  # gold has no methods
+    export = {"set": "round-1", "format": "sda", "ruled": True}
+    refused = await running.refused("curation-sets.export", ORGANISER, **export)
+    assert (refused.refusal, refused.field) == (Refusal.STATE, "ruled")
+    by_choice = {"1": ["pull down"], "2": ["two hybrid"], "both": ["pull down", "two hybrid"],
+                 "neither": ["unspecified method"]}  # fmt: skip
+    for choice, methods in by_choice.items():
+        ruling = {"article": ARTICLES[0], "item": one.item, "choice": choice}
+        await running.do("curation-sets.rule", judge, **named, **ruling)
+        content = (await running.do("curation-sets.export", **export)).content.decode()
+        assert [
+            line.rpartition(" by ")[2].split(" (")[0] for line in content.splitlines()
+        ] == methods
+    await running.do("curation-sets.rule", judge, **named, **{**ruling, "choice": "2"})
+    opened = await running.do("curation.reopen", curation=one.second.curation)
+    event = {"key": "again-01", "kind": "method", "task": "IPT", "item": one.item,
+             "detail": {"method": "MI:0019"}}  # fmt: skip
+    values = {"curation": opened.curation, "seen": opened.seen, "events": [event]}
+    hidden = await running.refused("curation.get", judge, curation=opened.curation)
+    assert hidden.refusal is Refusal.UNKNOWN  # it is open
+    await running.do("curation.append", second, **values)
+    await running.do("curation.submit", second, curation=opened.curation, undecided=True)
+    asked = await running.do("curation-sets.disagreements", judge, **named)
+    assert (asked.total, asked.left) == (1, 1)
 
 
 async def test_sets_published_together_lose_no_gold(running: Running) -> None:

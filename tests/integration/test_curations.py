@@ -1,7 +1,5 @@
 """Curations: opened upon a request, decided in events, submitted, exported, deleted."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import time
@@ -25,7 +23,6 @@ from metaserver.curation.store import curations
 from metaserver.curation.store.curations import CurationLogs
 from metaserver.curation.texts import GUARDED
 from metaserver.operations.caller import Caller
-from metaserver.store import phases
 from metaserver.uniprot import build_release
 from scoring import Task
 from scoring.consensus import ConsensusModel, Member
@@ -336,12 +333,8 @@ async def test_the_publication_is_kept_mended_and_exported(tmp_path: Path) -> No
 @pytest.mark.slow
 async def test_the_article_of_an_open_phase_is_refused_by_a_pmid_beside_it(tmp_path: Path) -> None:
     async with asked(tmp_path) as (running, ana, _, _servers):
-        store = running.service.store
-        corpus = await store.add_corpus([Article(id=ArticleId("PMC9"), text="Another text.")])
-        async with store.writing() as connection:
-            await phases.add_corpus_version(connection, "late", corpus.id, "articles")
-        late = {"challenge": "bc", "phase": "late", "corpus": "late", "release": "test"}
-        await running.do("phases.create", **late)
+        await running.add_corpus("late", [Article(id=ArticleId("PMC9"), text="Another text.")])
+        await running.add_phase("late", "late")
         refused = await running.refused("consensus.ask", ana, text=TEXT, pmid="7", pmcid="pmc09")
         assert (refused.refusal, refused.message) == (Refusal.STATE, GUARDED)
 
@@ -505,12 +498,8 @@ async def test_candidates_are_withheld_while_a_phase_has_the_article(tmp_path: P
         key = {"curation": opened.curation}
         event = sent("0001", "accept", "INT", P53)
         await running.do("curation.append", ana, **key, seen=0, events=[event])
-        store = running.service.store
-        corpus = await store.add_corpus([Article(id=ArticleId("9"), text=TEXT.upper())])
-        async with store.writing() as connection:
-            await phases.add_corpus_version(connection, "late", corpus.id, "articles")
-        late = {"challenge": "bc", "phase": "late", "corpus": "late", "release": "test"}
-        await running.do("phases.create", **late)
+        await running.add_corpus("late", [Article(id=ArticleId("9"), text=TEXT.upper())])
+        await running.add_phase("late", "late")
         for name, values in (
             ("curation.get", key),
             ("curation.refresh", key),
@@ -534,6 +523,6 @@ async def test_candidates_are_withheld_while_a_phase_has_the_article(tmp_path: P
         assert (await running.do("curation.get", ana, **key)).candidates == opened.candidates
         await running.do("curation.submit", ana, **key, undecided=True)
         assert (await running.do("consensus.get", ana, request=request)).candidates
-        await running.do("phases.create", **late | {"phase": "later"})
+        await running.add_phase("later", "late")
         for name in ("curation.export", "curation.reopen"):
             assert (await running.refused(name, ana, **key)).message == GUARDED, name

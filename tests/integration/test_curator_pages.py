@@ -1,7 +1,5 @@
 """The curators' pages: who is let in, what forms say, and that nothing said is markup."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import AsyncIterator
@@ -14,41 +12,26 @@ import pytest
 from aiohttp import FormData
 
 from tests.fakes.pdf import image_alone, pdf
-from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.inside import Running
+from tests.hubs.release import ACCESSIONS
 from tests.hubs.sites import Page, Visitor, signed_in, visiting
-from tests.integration.curating import TEXT, register, scripted
+from tests.integration.curating import TEXT, asked_hub
 
 HOSTILE = '<script>alert("1")</script>'
 DESK = re.compile(r"/curate/curations/[0-9a-f]{16}")
 
 
-class Curator(Visitor):
-    """A curator's browser, without scripts."""
-
-    async def sign_in(self, token: str) -> None:
-        async with self.client.post(
-            "/signin", data={"token": token, "next": "/curate"}
-        ) as response:
-            text = await response.text()
-        found = re.search(r'name="csrf" value="([^"]+)"', text)
-        assert found, text
-        self.csrf = found[1]
-
-
 @asynccontextmanager
-async def curating(folder: Path) -> AsyncIterator[tuple[Running, Curator, Any]]:
+async def curating(folder: Path) -> AsyncIterator[tuple[Running, Visitor, Any]]:
     """Serve a hub with two servers, and a curator who is signed in."""
-    async with scripted(["a", "b"]) as servers, at_work(await settings(folder)) as running:
-        await plan_phase(running)
-        await register(running, servers)
+    async with asked_hub(folder, ["a", "b"]) as (running, servers):
         issued = await running.do("tokens.create", role="curator", label="ana")
         async with visiting(running) as visitor:
-            curator = Curator(visitor.client)
-            await curator.sign_in(issued.token)
-            yield running, curator, servers
+            await visitor.sign_in(issued.token, "/curate")
+            yield running, visitor, servers
 
 
-async def desk(curator: Curator, text: str = TEXT, **fields: Any) -> Page:
+async def desk(curator: Visitor, text: str = TEXT, **fields: Any) -> Page:
     """Ask about a text, and return its page when all servers have answered."""
     page = await curator.post("/curate", {"text": text} | fields)
     assert DESK.fullmatch(page.path), page.said
@@ -70,9 +53,8 @@ async def test_the_pages_are_for_curators_and_organisers(tmp_path: Path) -> None
             assert {(await team.get(path)).status for path in paths} == {403}
             assert 'href="/curate"' not in (await team.get("/")).text
         other = await running.do("tokens.create", role="curator", label="bo")
-        async with visiting(running) as visitor:
-            bo = Curator(visitor.client)
-            await bo.sign_in(other.token)
+        async with visiting(running) as bo:
+            await bo.sign_in(other.token, "/curate")
             assert (await bo.get(page.path)).status == 404
             assert (await bo.post(f"{page.path}/decide", kind="undo")).status == 404
             assert "Nothing yet." in (await bo.get("/curate")).said
@@ -108,7 +90,7 @@ async def test_what_is_wrong_is_said_in_the_form(tmp_path: Path) -> None:
         with (tmp_path / "b.pdf").open("rb") as sent:
             image = await curator.post("/curate", {"content": sent})
         assert (image.status, "no text" in image.said) == (422, True)
-        forged = await Curator(curator.client).post("/curate", {"text": TEXT})
+        forged = await Visitor(curator.client).post("/curate", {"text": TEXT})
         assert forged.status == 403
 
 
@@ -141,8 +123,8 @@ async def test_several_articles_are_asked_about_at_once(tmp_path: Path) -> None:
             ({"pmid": "12", "article": "1 2"}, "it is of one article"),
             ({"deadline": "99", "article": "1 2"}, "at most 20 seconds"),
             ({"article": " ".join(map(str, range(1, 42)))}, "41 files and identifiers: at most 40"),
-            ({"article": "1" * 16_001}, "at most 16000 characters"),
-            ({"servers": "s" * 16_001, "article": "1"}, "not allowed here, or too many"),
+            ({"article": "1" * 16_001}, "at most 16,000 are allowed"),
+            ({"servers": "s" * 16_001, "article": "1"}, "at most 64 are allowed"),
         ):
             refused = await sent(**fields)
             assert refused.status == 422
@@ -238,10 +220,13 @@ async def test_experiments_by_forms(tmp_path: Path) -> None:
             await curator.post(f"{page.path}/decide", pair | {"item": item})
         form = f"{page.path}/experiments/P00533,P62993"
         assert "Another" in (await curator.get(form)).said
-        given = {"number": "0", "method": "Pull-Down", "host": "In vitro", "figure": "Fig. 1"}
+        given = {"number": "0", "method": "Pull-Down", "host": "In vit", "figure": "Fig. 1"}
         given |= {"accession-0": "P00533-2", "experimental_role-0": "prey"}
         given |= {"accession-1": "P62993", "experimental_role-1": "MI:0496"}
-        for name, value in (("host", "yeast"), ("method", "MI:0407"), ("accession-1", "grb2")):
+        given |= {"feature-0-0": "mutation", "feature_name-0-0": "K48R", "range-0-0": "48"}
+        given |= {"feature-0-1": "binding site", "range-0-1": "?-94"}
+        wrong = {"host": "yeast", "method": "MI:0407", "accession-1": "grb2", "range-0-0": "K48"}
+        for name, value in (wrong | {"feature-0-0": "", "range-0-1": "0"}).items():
             refused = await curator.post(form, given | {name: value})
             assert (refused.status, 'class="alarm"' in refused.text) == (422, True), name
         assert (await curator.post(form, given)).path == page.path  # at the pair
@@ -257,8 +242,49 @@ async def test_experiments_by_forms(tmp_path: Path) -> None:
         [one] = [each for each in found.decisions if each.item == ("P00533", "P62993")]
         [kept] = one.experiments
         assert (kept.method, kept.host, kept.participants[0].entry) == ("MI:0096", -1, "P00533")
+        found = [(one.type, one.name, one.range) for one in kept.participants[0].features]
+        assert found == [("MI:0118", "K48R", "48-48"), ("MI:0117", "", "?-94")]
         gone = await curator.post(form, {"number": "7", "remove": "yes"})
         assert gone.status == 409
+
+
+LOADED = re.compile(r'(?:href|src)="(/static/[^"]+)"|(?:from|import) "\./([^"]+)"')
+
+
+async def weights(curator: Visitor, path: str) -> dict[str, int]:
+    """Return the bytes of a page and of all files that it loads, as they are sent."""
+    found, remaining = dict[str, int](), [path]
+    while remaining:
+        address = remaining.pop()
+        async with curator.client.get(address, headers={"Accept-Encoding": "gzip"}) as response:
+            found[address] = int(response.headers["Content-Length"])
+            loaded = LOADED.findall(await response.text())
+        folder = address.rpartition("/")[0]
+        addresses = [whole or f"{folder}/{name}" for whole, name in loaded]
+        remaining += [one for one in addresses if one not in found and one not in remaining]
+    return found
+
+
+@pytest.mark.slow
+async def test_an_article_with_the_most_candidates_is_small_as_it_is_sent(tmp_path: Path) -> None:
+    async with curating(tmp_path) as (_, curator, servers):
+        for one in servers.values():
+            one.answer = {
+                "interaction": [True, 0.9],
+                "normalizations": [
+                    {"dbid": name, "rank": rank, "confidence": 1 / rank}
+                    for rank, name in enumerate(ACCESSIONS[:40], 1)
+                ],
+                "pairs": [
+                    {"dbid_a": ACCESSIONS[0], "dbid_b": name, "rank": rank, "confidence": 1 / rank}
+                    for rank, name in enumerate(ACCESSIONS[:40], 1)
+                ],
+            }
+        page = await desk(curator)
+        found = await weights(curator, page.path)
+        assert len(re.findall('<li id="c-', page.text)) == 60
+        assert found.pop(page.path) < 40_000
+        assert sum(found.values()) < 40_000  # of files that browsers keep
 
 
 async def test_nothing_that_is_said_is_markup(tmp_path: Path) -> None:

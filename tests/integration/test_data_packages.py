@@ -1,7 +1,5 @@
 """Data packages: what is in them, who reads them when, and how they are fetched."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import io
@@ -26,16 +24,15 @@ from metaserver.corpus import read_articles
 from metaserver.operations.caller import Caller
 from metaserver.operations.kept import DATA_FOLDER
 from metaserver.publication.operations.data_packages import KeptData
-from metaserver.store import phases
 from scoring import evaluate_files
 from scoring.cli import main as scoring_main
 from tests.hubs.command import DEMO
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.hubs.sites import Visitor, client_of, organiser_token, signed_in, visiting
 from tests.integration.kits import served
-from tests.integration.test_service_corpora import zipped
 from tests.shared import ROOT
 from tests.unit.metaserver.corpus.samples import JATS
+from tests.unit.metaserver.tasks.offline_samples import zipped
 
 ANYBODY = Caller()
 TERMS = "For research in the challenge alone."
@@ -114,12 +111,8 @@ async def test_the_recipe_of_the_documents_scores_articles_with_dois(
         return ArticleId(f"10.1016/j.febslet.2008.{article}")
 
     with_dois = [replace(one, id=doi(one.id)) for one in read_articles([DEMO / "articles"])]
-    store = running.service.store
-    corpus = await store.add_corpus(with_dois)
-    async with store.writing() as connection:
-        await phases.add_corpus_version(connection, "dois", corpus.id, "articles")
-    await running.do("phases.create", challenge="bc", phase="train", corpus="dois",
-                     release="test", kind="training")  # fmt: skip
+    await running.add_corpus("dois", with_dois)
+    await running.add_phase("train", "dois", kind="training")
     for task in ("INT", "IPT"):
         lines = (DEMO / f"gold_{task.lower()}.tsv").read_text().splitlines(keepends=True)
         gold = {"content": "".join(map(doi, lines)).encode(), "source": "gold.tsv"}
@@ -206,8 +199,7 @@ async def test_a_test_phase_keeps_its_gold_and_its_articles(tmp_path: Path) -> N
         assert made.gold == {}
         assert not [name for name in files_of(await content(running)) if "gold/" in name]
         # a training phase on the same articles tells no more of them
-        await running.do("phases.create", challenge="bc", phase="train", corpus="demo",
-                         release="test", kind="training")  # fmt: skip
+        await running.add_phase("train", kind="training")
         gold = {"content": (DEMO / "gold_int.tsv").read_bytes(), "source": "gold.tsv"}
         await running.do("gold.set", phase="train", task="INT", **gold)
         assert "of the test phase test" in await why("train", test_articles=True)
@@ -234,8 +226,7 @@ async def test_it_has_the_original_xml_if_that_is_said_and_gives_no_gold_away(
         await plan_phase(running, "other", teams=["blue"], kind="training")
         given = {"corpus": "xml", "source": "xml.zip", "content": zipped(corpus)}
         await running.do("corpora.import", **given)
-        await running.do("phases.create", challenge="bc", phase="test", corpus="xml",
-                         release="test")  # fmt: skip
+        await running.add_phase("test", "xml")
         release = {"phase": "test", "test_articles": True}
         assert (await running.do("data-package.release", **release)).xml == 0
         assert not [name for name in files_of(await content(running)) if name.startswith("xml/")]
@@ -305,7 +296,7 @@ async def test_an_organiser_releases_and_withdraws_it_on_its_page(running: Runni
         assert "without gold" in (await ana.get(path)).said
         assert "Data of" in (await ana.get("/c/bc")).said
         assert "Download data-test.zip" in (await ana.get("/c/bc/test/data")).said
-        assert "Copies that teams have" in (await ana.get(f"{path}/withdraw")).said
+        assert "teams keep the copies" in (await ana.get(f"{path}/withdraw")).said
         page = await ana.post(f"{path}/withdraw")
         assert (page.path, "None is released" in page.said) == (path, True)
         assert (await ana.get("/c/bc/test/data")).status == 404

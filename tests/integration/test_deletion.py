@@ -1,20 +1,17 @@
 """Phases and challenges without answers are deleted, with all that refers to them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.base.errors import RefusedError
 from metaserver.base.records import ServerName
 from metaserver.store.tables import metadata
 from tests.hubs.inside import Running, plan_phase
 from tests.hubs.sites import signed_in
-from tests.integration.kits import annotate, served
+from tests.integration.kits import annotate, asked_server, served
 
 
 async def rows(running: Running, column: str) -> dict[str, int]:
@@ -65,28 +62,28 @@ async def test_one_with_answers_is_refused_with_the_reason(running: Running) -> 
     assert running.service.phase("test").name == "test"
 
 
-def fail(_text: str, _context: Context) -> Answer:
-    """Fail with a message."""
-    raise ValueError("the model is not loaded")
+async def test_one_with_uploads_of_organisers_alone_is_deleted_with_them(running: Running) -> None:
+    await running.do("phases.open", phase="test")
+    await running.do("teams.create", team="ours")
+    run = {"phase": "test", "task": "INT", "run": "words", "team": "ours"}
+    await running.do("runs.upload", **run, content=b"sample01\tP04637\t1\t0.9\n")
+    with pytest.raises(RefusedError, match="has uploaded runs: it can be closed, not deleted"):
+        await running.do("phases.delete", phase="test")
+    await running.do("teams.update", team="ours", host=True)
+    await running.do("phases.delete", phase="test")
+    assert await rows(running, "phase_id") == {}
 
 
 async def test_one_whose_servers_only_failed_is_deleted_with_their_attempts(running):
-    failing = False
-
-    def once(text: str, context: Context) -> Answer:
-        return fail(text, context) if failing else annotate(text, context)
-
-    async with served(Kit(once)) as url:
-        await running.register(url)
-        failing = True
+    async with asked_server() as asked:
+        await running.register(asked.url)
+        asked.failing = "the model is not loaded"
         await running.do("phases.open", phase="test")
         await running.do("servers.next", running.team("blue"), server="blue-1")
         await running.until(lambda: sum(running.status().outcomes.values()) > 0)
         await running.do("phases.freeze", phase="test")
-        engine, phase = (
-            running.service.phases.scheduler.lanes.holder.engine,
-            running.service.phase("test"),
-        )
+        engine = running.service.phases.scheduler.lanes.holder.engine
+        phase = running.service.phase("test")
         key = phase.key(phase.servers[ServerName("blue-1")])
         await running.until(lambda: not engine.at_work(key))
     assert "attempts" in await rows(running, "phase_id")
@@ -98,7 +95,7 @@ async def test_a_challenge_goes_with_its_phases(running: Running, tmp_path: Path
     given = {"challenge": "bc", "corpus": "demo", "release": "test"}
     await running.do("phases.create", phase="second", **given)
     async with signed_in(running) as ana:
-        assert "its phases: test, second" in (await ana.get("/organise/challenges/bc/delete")).said
+        assert "its phases (test, second)" in (await ana.get("/organise/challenges/bc/delete")).said
         page = await ana.post("/organise/challenges/bc/delete")
         assert page.path == "/organise"
         assert "No challenge yet." in page.said

@@ -1,7 +1,5 @@
 """`metaserver demo`: what it leaves, and that what it has started ends with it."""
 
-from __future__ import annotations
-
 import re
 import signal
 from pathlib import Path
@@ -86,5 +84,8 @@ async def test_the_faulty_server_leads_no_board_and_a_package_is_left(tmp_path: 
     [(title, page)] = stored(out, "SELECT title, page FROM challenges")
     assert title == "Demo: protein interactions"
     assert "crashes in the middle" in str(page)
-    assert stored(out, "SELECT title FROM announcements") == [("All servers have ended",)]
+    [(title, text)] = stored(out, "SELECT title, text FROM announcements")
+    assert title == "Results of demo"
+    assert "](/results/demo)" in text
+    assert "place 1: " in text
     assert (package / "ro-crate-metadata.json").is_file()

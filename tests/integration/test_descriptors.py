@@ -1,7 +1,5 @@
 """Hubs that may open few files: fewer requests at a time, and nobody is charged for it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """What `metaserver doctor` finds of a hub of several processes: database, machine, processes."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncIterator

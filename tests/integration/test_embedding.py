@@ -1,7 +1,5 @@
 """Boards within pages of other sites: what everybody may see, and nothing of who reads it."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import AsyncIterator

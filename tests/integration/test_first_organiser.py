@@ -1,7 +1,5 @@
 """The first organiser's link: how long it holds, for whom, and that no other site uses it."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The front door: a challenge's page, its embargo, sign-ups from the form to the first token."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import AsyncIterator
@@ -18,6 +16,7 @@ from metaserver.base.phases import DAY
 from metaserver.config import NoticeSettings, Settings, WebSettings
 from metaserver.operations.caller import Caller
 from metaserver.operations.sign_ups import OF_ADDRESS, OF_ORIGIN
+from tests.fakes.clock import FakeClock
 from tests.fakes.mailbox import HOST, Mailbox, mailbox
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Page, Visitor, organiser_token, visiting
@@ -29,16 +28,6 @@ ASKED = {
 }  # fmt: skip
 
 
-class Clock:
-    """A clock that stands until it is set forward."""
-
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @dataclass
 class Door:
     """A hub with a challenge, its mailbox, and a browser that is not signed in."""
@@ -46,7 +35,7 @@ class Door:
     running: Running
     visitor: Visitor
     mail: Mailbox
-    clock: Clock
+    clock: FakeClock
     given: Settings
 
     async def sign_up(self, **changes: Any) -> Page:
@@ -69,7 +58,7 @@ async def sent_to(folder: Path, mail: Mailbox, **web: Any) -> Settings:
 
 @asynccontextmanager
 async def opened(folder: Path, **edit: Any) -> AsyncIterator[Door]:
-    clock = Clock()
+    clock = FakeClock(1_800_000_000.0)
     async with mailbox() as mail:
         given = await sent_to(folder, mail)
         async with at_work(given, clock=clock) as running, visiting(running) as visitor:
@@ -82,12 +71,6 @@ async def opened(folder: Path, **edit: Any) -> AsyncIterator[Door]:
 async def door(tmp_path: Path) -> AsyncIterator[Door]:
     async with opened(tmp_path, sign_up="approve") as door:
         yield door
-
-
-def token_in(page: Page) -> str:
-    found = re.search(r'<code id="secret"[^>]*>([^<]+)', page.text)
-    assert found, page.text
-    return found[1]
 
 
 # -- the page --------------------------------------------------------------------------------------
@@ -116,8 +99,9 @@ async def test_the_page_of_a_challenge_has_its_texts_and_its_timeline(door: Door
     assert 'href="/sign-up/bc"' in shown.text
     home = (await door.visitor.get("/")).text
     assert 'href="/c/bc"' in home
-    assert '<p class="lead">&lt;script&gt;alert(1)&lt;/script&gt; so</p>' in home
-    assert "2 articles · 0 servers" in home
+    assert "<p>&lt;script&gt;alert(1)&lt;/script&gt; so</p>" in home
+    assert "0 teams · 32 articles · 0 servers" in home
+    assert home.count('href="/sign-up/bc"') == 1  # take part
     assert (await door.visitor.get("/c/none")).status == 404
 
 
@@ -220,7 +204,7 @@ async def test_a_team_signs_up_is_approved_and_gets_its_token_once(door: Door) -
     await running.do("sign-ups.approve", id=one.id)
     link = await door.mailed(2)
     assert "Sign in and show the token" in (await visitor.get(link)).said
-    token = token_in(await visitor.post(link))
+    token = (await visitor.post(link)).secret
     assert await door.states() == ["joined"]
     page = await visitor.get("/team")
     assert "Team green" in page.said  # the link signed its browser in
@@ -243,7 +227,7 @@ async def test_who_confirms_is_in_where_that_is_the_way(tmp_path: Path, mode: st
         assert "Green U" in wrong.text  # what was written stays
         assert (await door.sign_up(code="abcdefgh", terms="1")).status == 200
         shown = await door.visitor.post(await door.mailed(), ASKED)
-        assert token_in(shown).startswith("bcms_t")
+        assert shown.secret.startswith("bcms_t")
         assert "Team green" in (await door.visitor.get("/team")).said
 
 
@@ -315,7 +299,7 @@ async def test_who_is_invited_names_a_team_and_is_in(door: Door) -> None:
     link = await door.mailed()
     assert (await visitor.post(link, {"team": "", "people": ""})).status == 422
     shown = await visitor.post(link, ASKED)
-    assert token_in(shown).startswith("bcms_t")
+    assert shown.secret.startswith("bcms_t")
     assert await door.states() == ["joined"]
     assert "Signed in as organiser" in (await visitor.get("/organise")).text.replace("<b>", "")
 
@@ -327,15 +311,15 @@ async def test_without_mail_the_organiser_hands_links_out_from_the_page(running:
         assert "An organiser will send you a link" in told.said.replace("an org", "An org")
         await visitor.sign_in(await organiser_token(running))
         path = "/organise/challenges/bc/sign-ups"
-        assert "The hub sends no mail" in (await visitor.get(path)).said
-        link = token_in(await visitor.post(f"{path}/1/link"))
+        assert "this hub sends no mail" in (await visitor.get(path)).said
+        link = (await visitor.post(f"{path}/1/link")).secret
         assert link.startswith(f"{visitor.client.make_url('/')}sign-up/link/")
         link = urlsplit(link).path
         assert "waits for approval" in (await visitor.post(link, ASKED)).said
         assert (await visitor.post(f"{path}/1/link")).status == 409  # it waits for approval
         assert "in, no token yet" in (await visitor.post(f"{path}/1/approve", team="lime")).said
-        link = urlsplit(token_in(await visitor.post(f"{path}/1/link"))).path
-        assert token_in(await visitor.post(link)).startswith("bcms_t")
+        link = urlsplit((await visitor.post(f"{path}/1/link")).secret).path
+        assert (await visitor.post(link)).secret.startswith("bcms_t")
         assert (await visitor.post(f"{path}/1/decline")).status == 409
         assert (await visitor.post(f"{path}/7/decline")).status == 404
 
@@ -352,7 +336,7 @@ async def test_without_mail_one_link_confirms_and_signs_in(running: Running) -> 
         found = re.findall(r"<code>(\S+/sign-up/link/\S+)</code>", page.text)
         assert [link.startswith("http://127.0.0.1") for link in found] == [True, True]
         assert ("2 links" in page.said, "signing in" in page.said) == (True, True)
-        assert token_in(await ada.post(urlsplit(found[1]).path)).startswith("bcms_t")
+        assert (await ada.post(urlsplit(found[1]).path)).secret.startswith("bcms_t")
         assert "Team green" in (await ada.get("/team")).said
         assert "2 links" not in (await ana.get(path)).said  # shown once
 
@@ -374,4 +358,4 @@ async def test_sign_ups_survive_a_restart(tmp_path: Path) -> None:
         given = await sent_to(tmp_path, mail)
         async with at_work(given) as running, visiting(running) as visitor:
             await until(lambda: bool(mail.messages))
-            assert token_in(await visitor.post(mail.link(), ASKED)).startswith("bcms_t")
+            assert (await visitor.post(mail.link(), ASKED)).secret.startswith("bcms_t")

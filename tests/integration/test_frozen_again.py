@@ -1,7 +1,5 @@
 """Boards of a phase that is frozen again, or changed after its freeze: the newest one counts."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import io
@@ -26,10 +24,9 @@ FIRST = "".join(GOOD.splitlines(keepends=True)[:1])
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
     """A hub with a frozen phase of INT alone, and a run of blue in it."""
     async with at_work(await settings(tmp_path)) as running:
-        await plan_phase(running, visibility="public", tasks=["INT"])
-        for team in ("blue", "red"):
-            await running.do("teams.create", team=team)
-        await running.do("phases.open", phase="test")
+        await plan_phase(
+            running, teams=["blue", "red"], is_open=True, visibility="public", tasks=["INT"]
+        )
         await upload(running, "blue-run")
         await running.do("phases.freeze", phase="test")
         yield running

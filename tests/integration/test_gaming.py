@@ -1,7 +1,5 @@
 """Against gaming: what runs, boards and a public share tell of the gold, and what not."""
 
-from __future__ import annotations
-
 import difflib
 import random
 import re
@@ -25,7 +23,6 @@ from metaserver.base.records import Article, ArticleId, PhaseName, TaskName
 from metaserver.config import WebSettings
 from metaserver.operations.caller import Caller
 from metaserver.phases.state_log import ServerStateRecorder
-from metaserver.store import phases
 from scoring import evaluate_files
 from tests.fakes.clock import FakeClock
 from tests.hubs.inside import ORGANISER, Running, at_work, settings
@@ -46,16 +43,11 @@ RELEVANT = frozenset(random.Random(5).sample(ARTICLES, 200))
 async def playing(folder: Path, visibility: str, **plan: Any) -> AsyncIterator[Running]:
     """Run a hub with an open test phase of 400 articles, and the teams good and bad."""
     async with at_work(await settings(folder)) as running:
-        store = running.service.store
-        corpus = await store.add_corpus(
-            Article(id=ArticleId(name), text=f"Title of {name}\n\nText.", source="x")
-            for name in ARTICLES
-        )
-        async with store.writing() as connection:
-            await phases.add_corpus_version(connection, "many", corpus.id, "x")
+        texts = {name: f"Title of {name}\n\nText." for name in ARTICLES}
+        articles = (Article(id=ArticleId(one), text=text) for one, text in texts.items())
+        await running.add_corpus("many", articles)
         await running.do("challenges.set", challenge="bc", title="A challenge")
-        given = {"challenge": "bc", "phase": "test", "corpus": "many", "release": "test"}
-        planned = await running.do("phases.create", **given, visibility=visibility, **plan)
+        planned = await running.add_phase("test", "many", visibility=visibility, **plan)
         assert bool(planned.warnings) is (visibility != "hidden")
         labels = "".join(f"{name}\t{name in RELEVANT:d}\n" for name in ARTICLES)
         items = "".join(f"{name}\t{ACCESSIONS[0]}\n" for name in CURATED)
@@ -334,7 +326,6 @@ async def test_a_share_is_refused_where_it_cannot_be_applied(tmp_path: Path) -> 
         assert refused.value.field == "public_share"
         refused = await running.refused("phases.update", phase="test", public_share=0)
         assert refused.field == "public_share"
-        given = {"challenge": "bc", "phase": "relations", "corpus": "many", "release": "test"}
         with pytest.raises(RefusedError, match="scored whole") as refused:
-            await running.do("phases.create", **given, tasks=["BB-cat"], public_share=0.5)
+            await running.add_phase("relations", "many", tasks=["BB-cat"], public_share=0.5)
         assert refused.value.field == "public_share"

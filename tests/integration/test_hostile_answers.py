@@ -3,8 +3,6 @@
 `undisturbed` fails where the hub is silent for 2 s; scored on the event loop they took 4 s or more.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Who asks for expensive work in threads without pause: others have their share of the hub."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from pathlib import Path
@@ -18,7 +16,7 @@ from metaserver.web.manual.pages import Search
 from tests.event_streams import next_event
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import client_of
-from tests.integration.curating import TEXT, asked_hub, register, scripted
+from tests.integration.curating import TEXT, asked_hub
 from tests.integration.gated import burn
 
 EACH = 0.1  # seconds of processor time that it takes to find candidates
@@ -128,12 +126,9 @@ async def test_searches_of_the_documentation_are_charged_to_their_address(tmp_pa
 
 async def test_the_stream_of_a_request_ends_with_it(tmp_path: Path) -> None:
     async with (
-        scripted(["a"]) as servers,
-        at_work(await settings(tmp_path)) as running,
+        asked_hub(tmp_path, ["a"]) as (running, servers),
         client_of(running) as client,
     ):
-        await plan_phase(running)
-        await register(running, servers)
         servers["a"].open.clear()
         [ana] = await heads_of(running, "ana")
         async with client.post("/api/v1/requests", json={"text": TEXT}, headers=ana) as response:

@@ -1,10 +1,8 @@
 """Files that are small when they are sent and large when they are read.
 
 Each is refused with a reason, at every size, and its memory stays under the documented bound
-(docs/security.md, "Attacks that were tried").
+(docs/security.md, "Attacks that the tests repeat").
 """
-
-from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator

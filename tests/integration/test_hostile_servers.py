@@ -1,7 +1,5 @@
 """Servers that attack the hub: each gets its outcome, and the hub goes on undisturbed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

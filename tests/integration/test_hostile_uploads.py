@@ -1,7 +1,5 @@
 """Uploads: a few of a team at a time, one place for organisers, nothing left of lost ones."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import logging

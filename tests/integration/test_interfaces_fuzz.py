@@ -1,7 +1,5 @@
 """Anything sent to any operation is done or refused: never the hub's own fault."""
 
-from __future__ import annotations
-
 import http.client
 import json
 from collections.abc import Iterator

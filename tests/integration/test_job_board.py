@@ -1,7 +1,5 @@
 """Background jobs of a hub of several processes: whichever is asked tells of all."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,8 +12,6 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from annotators.contract import Answer, Context
-from annotators.server import Kit
 from metaserver.base.errors import MetaserverError, RefusedError, UnavailableError
 from metaserver.base.states import JobState, Role
 from metaserver.cli.catalogue import OPERATIONS
@@ -34,7 +30,7 @@ from metaserver.store.tables import jobs, workers
 from tests import stores
 from tests.hubs.inside import ORGANISER, Running, plan_phase
 from tests.hubs.several import process, two
-from tests.integration.kits import answer_for, served
+from tests.integration.kits import served, waiting
 from tests.waiting import until
 
 pytestmark = pytest.mark.one_store("it has databases of its own, whatever the store of other hubs")
@@ -214,11 +210,7 @@ async def test_a_job_that_was_stored_unheard_of_is_not_left_running(tmp_path, mo
 async def test_a_server_is_tested_by_one_process_at_a_time(tmp_path: Path) -> None:
     held = asyncio.Event()
 
-    async def waits(text: str, _context: Context) -> Answer:
-        await held.wait()
-        return answer_for(text)
-
-    async with served(Kit(waits)) as url, two(tmp_path) as (one, other):
+    async with served(waiting(held)) as url, two(tmp_path) as (one, other):
         await plan_phase(one, "early", opens="2031-01-01T00:00")
         await plan_phase(one, "late", teams=["blue"], opens="2031-02-01T00:00")
         blue = one.team("blue")

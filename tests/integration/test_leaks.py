@@ -1,7 +1,5 @@
 """Secrets stay in: no answer lets the gold be guessed, or shows a password, a token or a label."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import io

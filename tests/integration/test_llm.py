@@ -1,7 +1,5 @@
 """The annotator that asks a language model, against a local endpoint with every fault."""
 
-from __future__ import annotations
-
 import json
 import traceback
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """A hub's store carried from its file into PostgreSQL and back, backed up, restored."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 

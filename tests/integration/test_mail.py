@@ -1,72 +1,33 @@
 """Mail goes to a server that proves its name, or stays: against a real SMTP server with TLS."""
 
-from __future__ import annotations
-
 import asyncio
 import smtplib
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trustme
-from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from metaserver.config import NoticeSettings
 from metaserver.phases.mail import send_mail
-from tests.fakes.mailbox import mailbox
+from tests.fakes.mailbox import HOST, Mailbox, mailbox
 
-HOST = "127.0.0.1"
 LAST_YEAR = datetime.now(UTC) - timedelta(days=365)
 
 
-@dataclass
-class Mailbox:
-    """Messages received by an SMTP server; `plain` are the envelopes that came without TLS."""
-
-    messages: list[str] = field(default_factory=list)
-    plain: list[str] = field(default_factory=list)
-
-    async def handle_MAIL(  # as aiosmtpd calls it
-        self, _server: Any, session: Session, envelope: Envelope, address: str, _options: Any
-    ) -> str:
-        envelope.mail_from = address
-        if session.ssl is None:
-            self.plain.append(address)
-        return "250 OK"
-
-    async def handle_DATA(self, _server: Any, _session: Any, envelope: Envelope) -> str:
-        self.messages.append(bytes(envelope.content or b"").decode())
-        return "250 OK"
-
-
-@asynccontextmanager
-async def smtp_server(cert: trustme.LeafCert | None) -> AsyncIterator[tuple[int, Mailbox]]:
-    """Run an SMTP server, with STARTTLS where it has a certificate; gives its port."""
-    loop, mailbox = asyncio.get_running_loop(), Mailbox()
-    context = None
-    if cert is not None:
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        cert.configure_cert(context)
-
-    def connected() -> SMTP:
-        return SMTP(mailbox, hostname="mail.test", tls_context=context, loop=loop)
-
-    server = await loop.create_server(connected, HOST, 0)
-    async with server:
-        yield server.sockets[0].getsockname()[1], mailbox
+def proving(cert: trustme.LeafCert) -> ssl.SSLContext:
+    """Return the context of a server with a certificate."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    cert.configure_cert(context)
+    return context
 
 
 async def test_mail_goes_by_tls_from_the_first_byte_to_a_server_that_proves_its_name(tmp_path, ca):
     other = trustme.CA()
     other.cert_pem.write_to_path(tmp_path / "other.pem")
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    ca.issue_cert(HOST).configure_cert(context)
-    async with mailbox(context) as mail:
+    async with mailbox(proving(ca.issue_cert(HOST))) as mail:
         await send(settings(mail.port, tmp_path / "ca.pem", smtp_tls=True))
         with pytest.raises(ssl.SSLCertVerificationError):
             await send(settings(mail.port, tmp_path / "other.pem", smtp_tls=True))
@@ -102,19 +63,19 @@ def ca(tmp_path: Path) -> trustme.CA:
 )  # fmt: skip
 async def test_a_server_that_does_not_is_sent_nothing(tmp_path, ca, name, values, trusted, told):
     trustme.CA().cert_pem.write_to_path(tmp_path / "other.pem")
-    async with smtp_server(ca.issue_cert(name, **values)) as (port, mailbox):
+    async with mailbox(proving(ca.issue_cert(name, **values)), starttls=True) as mail:
         with pytest.raises(ssl.SSLCertVerificationError, match=told):
-            await send(settings(port, tmp_path / trusted if trusted else None))
-    assert mailbox == Mailbox()
+            await send(settings(mail.port, tmp_path / trusted if trusted else None))
+    assert mail == Mailbox(port=mail.port)
 
 
 async def test_there_is_no_way_back_to_plain_text(tmp_path: Path, ca: trustme.CA) -> None:
-    async with smtp_server(None) as (port, mailbox):  # as if who is between took STARTTLS out
+    async with mailbox() as mail:  # as if who is between took STARTTLS out
         with pytest.raises(smtplib.SMTPNotSupportedError):
-            await send(settings(port, tmp_path / "ca.pem"))
-        assert mailbox == Mailbox()
-        await send(settings(port, None, smtp_starttls=False))  # asked for in the settings
-    assert len(mailbox.messages) == len(mailbox.plain) == 1
+            await send(settings(mail.port, tmp_path / "ca.pem"))
+        assert mail == Mailbox(port=mail.port)
+        await send(settings(mail.port, None, smtp_starttls=False))  # asked for in the settings
+    assert len(mail.messages) == len(mail.plain) == 1
 
 
 async def test_a_server_that_refuses_tls_is_sent_nothing() -> None:

@@ -1,7 +1,5 @@
 """Methods of runs: described by their teams, seen by others from the freeze on, kept for good."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Notices to teams, alerts to organisers: whom they reach, and that they give nothing away."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac
@@ -38,11 +36,11 @@ from metaserver.phases.watching import BURST
 from metaserver.store import alerts, teams
 from metaserver.store.alerts import Notice
 from metaserver.store.uploads import Upload
-from tests.fakes.mailbox import mailbox
+from tests.fakes.mailbox import HOST, mailbox
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import signed_in
 from tests.integration.kits import annotate, served
-from tests.integration.test_mail import HOST, smtp_server
+from tests.integration.test_mail import proving
 from tests.waiting import until
 
 
@@ -287,8 +285,7 @@ async def test_no_alert_is_found_again_by_the_next_look(tmp_path, monkeypatch):
     given = await settings(tmp_path, circuit=CircuitSettings(failures=1, probe_base=60.0))
     async with at_work(given) as running:
         await plan_phase(running, teams=["blue"])
-        wide = {"phase": "later", "challenge": "bc", "corpus": "demo", "release": "test"}
-        await running.do("phases.create", **wide)
+        await running.add_phase("later")
         for phase in ("test", "later"):  # `later` stays in setup
             article = running.service.phase(phase).corpus.ids[0]
             gold = f"{article}\t1\nnowhere\t1\n".encode()
@@ -322,16 +319,16 @@ async def test_no_alert_is_found_again_by_the_next_look(tmp_path, monkeypatch):
 async def test_mail_goes_over_tls(tmp_path: Path) -> None:
     authority = trustme.CA()
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
-    async with smtp_server(authority.issue_cert(HOST)) as (port, mailbox):
-        smtp = {"smtp_host": HOST, "smtp_port": port, "smtp_ca": str(tmp_path / "ca.pem")}
+    async with mailbox(proving(authority.issue_cert(HOST)), starttls=True) as mail:
+        smtp = {"smtp_host": HOST, "smtp_port": mail.port, "smtp_ca": str(tmp_path / "ca.pem")}
         async with watched(tmp_path, **smtp) as running:
             made = await running.do("channels.add", kind="email", address="ana@example.org")
             await running.do("channels.test", channel=made.channel)
-            assert "A test message, asked for by organiser ana" in mailbox.messages[0]
+            assert "A test message, asked for by organiser ana" in mail.messages[0]
             await running.do("phases.update", phase="test", tasks=["INT", "NER"])
-            await running.until(lambda: len(mailbox.messages) > 1)
-    assert "\r\n\r\nNER has no gold: it is not scored" in mailbox.messages[1]
-    assert mailbox.plain == []
+            await running.until(lambda: len(mail.messages) > 1)
+    assert "\r\n\r\nNER has no gold, so it is not scored" in mail.messages[1]
+    assert mail.plain == []
 
 
 @pytest.mark.parametrize(

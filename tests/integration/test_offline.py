@@ -1,7 +1,5 @@
 """Phases that take uploads only, in a real hub: bad files, good ones, boards, another gold."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path

@@ -1,12 +1,10 @@
 """Signing in by an OpenID Connect provider, and attacks on it."""
 
-from __future__ import annotations
-
 import base64
 import hmac
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,18 +164,18 @@ async def test_code_of_another_sign_in_is_refused(gate: Gate) -> None:
     assert (await gate.enter(code=code)).status == Refusal.STATE  # PKCE: another verifier
 
 
-@pytest.mark.parametrize(
-    "claims",
-    [
-        {"iss": "https://evil.example"}, {"aud": "another"}, {"aud": ["another"]},
-        {"aud": [CLIENT, "another"]}, {"azp": "another"}, {"exp": int(time.time()) - 3_600},
-        {"iat": int(time.time()) + 3_600}, {"nonce": "of another sign-in"}, {"nonce": None},
-        {"sub": ""}, {"sub": None}, {"sub": "s" * 256}, {"exp": None}, {"exp": "tomorrow"},
-    ],
-)  # fmt: skip
-async def test_token_with_wrong_claims_is_refused(gate: Gate, claims: dict[str, Any]) -> None:
-    gate.first.claims = claims
-    assert (await gate.enter()).status == Refusal.STATE
+WRONG_CLAIMS: list[dict[str, Any]] = [
+    {"iss": "https://evil.example"}, {"aud": "another"}, {"aud": ["another"]},
+    {"aud": [CLIENT, "another"]}, {"azp": "another"}, {"exp": int(time.time()) - 3_600},
+    {"iat": int(time.time()) + 3_600}, {"nonce": "of another sign-in"}, {"nonce": None},
+    {"sub": ""}, {"sub": None}, {"sub": "s" * 256}, {"exp": None}, {"exp": "tomorrow"},
+]  # fmt: skip
+
+
+async def test_token_with_wrong_claims_is_refused(gate: Gate) -> None:
+    for claims in WRONG_CLAIMS:
+        gate.first.claims = claims
+        assert (await gate.enter()).status == Refusal.STATE, claims
     assert await gate.people() == 0
     assert gate.browser.cookie == ""
 
@@ -192,19 +190,14 @@ def _by_public_key(gate: Gate) -> str:
     return b".".join([*parts, base64.urlsafe_b64encode(mac).rstrip(b"=")]).decode()
 
 
-@pytest.mark.parametrize(
-    "forged",
-    [
-        lambda _: "e30.e30.", lambda _: "x", lambda _: "." * 20_000,
-        lambda _: unsigned({"sub": "eve"}), _by_public_key,
-        lambda _: jwt.encode({"alg": "RS256", "kid": "1"}, {"sub": "eve"}, new_key("1")),
-    ],
-    ids=["empty", "no token", "long", "alg none", "public key as secret", "foreign key"],
-)  # fmt: skip
 @pytest.mark.filterwarnings("ignore::UserWarning")
-async def test_forged_token_is_refused(gate: Gate, forged: Callable[[Gate], str]) -> None:
-    gate.first.token = forged(gate)
-    assert (await gate.enter()).status == Refusal.STATE
+async def test_forged_token_is_refused(gate: Gate) -> None:
+    foreign = jwt.encode({"alg": "RS256", "kid": "1"}, {"sub": "eve"}, new_key("1", "eve"))
+    for forged in (
+        "e30.e30.", "x", "." * 20_000, unsigned({"sub": "eve"}), _by_public_key(gate), foreign
+    ):  # fmt: skip
+        gate.first.token = forged
+        assert (await gate.enter()).status == Refusal.STATE, forged[:99]
     assert await gate.people() == 0
 
 

@@ -1,13 +1,9 @@
 """The organiser console's pages and forms, as a browser without scripts uses them."""
 
-from __future__ import annotations
-
 import asyncio
 import html
-import io
 import math
 import re
-import zipfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +20,7 @@ from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Page, Visitor, signed_in, visiting
 from tests.integration.kits import asked_server
+from tests.unit.metaserver.tasks.offline_samples import zipped
 from tests.waiting import patience
 
 MARKUP = '<img src=x onerror="alert(1)">'
@@ -68,21 +65,6 @@ async def ended(ana: Visitor, page: Page) -> Page:
     return page
 
 
-def zipped(**files: str) -> bytes:
-    """Return a zip of text files."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(f"{name}.txt", text)
-    return out.getvalue()
-
-
-def unseen(page: Page) -> dict[str, str]:
-    """Return what a page's form sends unseen."""
-    found = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.text)
-    return {name: html.unescape(value) for name, value in found}
-
-
 def links(page: Page) -> set[str]:
     """Return where a page leads."""
     return {html.unescape(found) for found in re.findall(r'href="(/[^"]*)"', page.text)}
@@ -100,7 +82,7 @@ def addresses(running: Running) -> list[tuple[str, str]]:
         "job": next((job.id for job in running.service.jobs.own.list_all()), "0" * 16),
     }  # fmt: skip
     found = []
-    desk: Any = SimpleNamespace(hub=running.service)
+    desk: Any = SimpleNamespace(hub=running.service, require_own=None)
     for route in OrganiserPages(console=desk).routes():
         path = re.sub(r"{(advance|act):([a-z]+)[^}]*}", r"\2", route.path)
         path = re.sub(r"{(\w+)(:[^}]*)?}", lambda match: names[match[1]], path)
@@ -136,17 +118,21 @@ async def test_an_empty_hub_leads_to_its_first_phase(empty: Running, ana: Visito
     page = await ana.get("/organise")
     assert "From an empty hub to the first article" in page.said
     assert '<a class="button first" href="/organise/new-challenge">' in page.text
-    assert "A phase needs what is missing here" in (await ana.get("/organise/new-phase")).said
+    assert (
+        "A phase belongs to a challenge, and this hub has none"
+        in (await ana.get("/organise/new-phase")).said
+    )
     made = {"challenge": "bc", "title": MARKUP, "timezone": "Europe/Madrid"}
     page = await ana.post("/organise/new-challenge", made)
     assert (page.status, page.path) == (200, "/organise")
     assert MARKUP in page.said
     assert "<img" not in page.text
     assert '<a class="button first" href="/organise/corpora">' in page.text
-    await send(ana, "/organise/corpora", "a.zip", zipped(a="One.", b="Two."), corpus="small")
+    texts = zipped({"a.txt": "One.", "b.txt": "Two."})
+    await send(ana, "/organise/corpora", "a.zip", texts, corpus="small")
     page = await planned_in_steps(ana)
     assert list(empty.service.phases.scheduler.phases) == []
-    page = await ana.post(NEW_PHASE, unseen(page))
+    page = await ana.post(NEW_PHASE, page.unseen)
     assert (page.status, page.path) == (200, PHASE)
     assert "2027-07-01 09:00 Europe/Madrid" in page.said
     assert 'datetime="2027-07-01T07:00:00Z"' in page.text
@@ -166,7 +152,7 @@ async def test_an_empty_hub_leads_to_its_first_phase(empty: Running, ana: Visito
     await ended(ana, await ana.post(f"{PHASE}/gold/ACT/set", draft=key_of(page)))
     page = await ana.post("/organise/teams", team="blue", title="Blue", email="")
     assert page.path == "/organise/teams/blue"
-    assert "nobody can sign in for this team" in page.said
+    assert "Nobody can sign in for this team" in page.said
     await ana.post("/organise/teams/blue/tokens", label="first", days="")
     page = await ana.get("/organise")
     assert "From an empty hub" not in page.said
@@ -177,23 +163,23 @@ async def planned_in_steps(ana: Visitor) -> Page:
     """Plan the phase `test` up to its launch check, once back on the way."""
     page = await ana.get(f"{NEW_PHASE}?challenge=bc")
     named = {"phase": "test", "title": "Test phase", "kind": "test", "tasks": "ACT"}
-    page = await ana.post(NEW_PHASE, unseen(page) | named)
+    page = await ana.post(NEW_PHASE, page.unseen | named)
     assert not re.search(r"<option [^>]*selected>small", page.text)  # no corpus unasked
     data = {"corpus": "small@1", "release": "test", "limits.timeout": "", "limits.servers": "3"}
-    page = await ana.post(NEW_PHASE, unseen(page) | data)
+    page = await ana.post(NEW_PHASE, page.unseen | data)
     dated = {
         "opens": "2027-07-01T09:00", "freezes": "", "visibility": "own",
         "ranking.min_coverage": "0.5", "ranking.articles": "answered", "ranking.measure": "mcc",
     }  # fmt: skip
-    page = await ana.post(NEW_PHASE, unseen(page) | dated, to="2")
+    page = await ana.post(NEW_PHASE, page.unseen | dated, to="2")
     assert '<option value="small@1" selected>' in page.text
-    page = await ana.post(NEW_PHASE, unseen(page) | data)
+    page = await ana.post(NEW_PHASE, page.unseen | data)
     assert 'value="2027-07-01T09:00"' in page.text
     twice = "2030-10-27T02:30"
     reading = {"opens": twice, "opens-reading": f"{twice}|{twice}:00+01:00"}
-    checked = await ana.post(NEW_PHASE, unseen(page) | dated | reading)
+    checked = await ana.post(NEW_PHASE, page.unseen | dated | reading)
     assert "Opens, Europe/Madrid time 2030-10-27 02:30:00+01:00" in checked.said
-    page = await ana.post(NEW_PHASE, unseen(page) | dated)
+    page = await ana.post(NEW_PHASE, page.unseen | dated)
     assert "There is no team yet. No baseline takes part" in page.said
     assert "It has no date on which it freezes" in page.said
     assert "Corpus small, version 1 (articles: 2)" in page.said
@@ -240,7 +226,7 @@ async def test_a_phase_of_uploads_is_asked_for_no_articles(
     await empty.do("challenges.set", challenge="bc")
     (tmp_path / "releases" / "test").unlink()
     page = await ana.get(NEW_PHASE)
-    assert "Without a UniProt release" in page.said
+    assert "As there is no UniProt release" in page.said
     assert 'value="ACT"' not in page.text
     named = {"challenge": "bc", "phase": "bb"}
     page = await ana.post(NEW_PHASE, named, step="1")
@@ -248,12 +234,12 @@ async def test_a_phase_of_uploads_is_asked_for_no_articles(
     page = await ana.post(NEW_PHASE, named, tasks="BB-cat", step="1")
     assert 'name="limits.runs"' in page.text
     assert 'name="corpus' not in page.text
-    page = await ana.post(NEW_PHASE, unseen(page), to="1")
+    page = await ana.post(NEW_PHASE, page.unseen, to="1")
     assert 'value="BB-cat" checked' in page.text
     page = await ana.post(NEW_PHASE, named, tasks="BB-cat", step="3")
     assert "No baseline" not in page.said
     assert set(re.findall(r'name="gold-(\S+)"', page.text)) == {"BB-cat"}
-    await ana.post(NEW_PHASE, unseen(page))
+    await ana.post(NEW_PHASE, page.unseen)
     assert empty.service.phase("bb").uploads_only
 
 
@@ -301,7 +287,7 @@ async def test_a_phase_is_led_on_only_after_a_question(running: Running, ana: Vi
 
 
 async def test_a_corpus_with_faults_is_told_file_by_file(running: Running, ana: Visitor) -> None:
-    content = zipped(good="Text.", empty="")
+    content = zipped({"good.txt": "Text.", "empty.txt": ""})
     page = await send(ana, "/organise/corpora", "a.zip", content, corpus="mixed")
     assert page.wrong == (422, {"content"})
     assert "empty.txt" in page.said
@@ -317,7 +303,7 @@ async def test_a_corpus_with_faults_is_told_file_by_file(running: Running, ana: 
 
 
 async def test_articles_are_listed_in_pages(running: Running, ana: Visitor) -> None:
-    many = zipped(**{f"a{number:03}": f"Text {number}." for number in range(150)})
+    many = zipped({f"a{number:03}.txt": f"Text {number}." for number in range(150)})
     await send(ana, "/organise/corpora", "many.zip", many, corpus="many")
     page = await ana.get("/organise/corpora/many")
     assert page.text.count("<tr>") == 101
@@ -363,7 +349,7 @@ async def test_gold_is_looked_at_then_set(running: Running, ana: Visitor) -> Non
     changed = b"".join([flipped, *lines[1:], b"stranger\t1\n"])
     page = await ended(ana, await send(ana, path, "gold2.tsv", changed))
     assert page.status == 200
-    for told in ("in place of version 1", "1 article of it is not in", "stranger", "blue-1"):
+    for told in ("in place of version 1", "1 article in it is not in", "stranger", "blue-1"):
         assert told in page.said
     assert "<del>" in page.text
     assert running.service.phase("test").gold["ACT"].version == 1
@@ -497,7 +483,7 @@ async def test_servers_are_filtered_in_the_address(running: Running, ana: Visito
     for name in ("one", "two"):
         await running.do("servers.register", server=name, url="http://127.0.0.1:9/", team="blue")
     page = await ana.get("/organise/servers?find=TWO")
-    assert "two blue in none yet" in page.said
+    assert "two blue none yet" in page.said
     assert "one blue" not in page.said
     assert (await ana.get("/organise/servers?state=not%20tested")).text.count('id="lane-') == 2
     page = await ana.get("/organise/servers?state=down&phase=test")
@@ -521,7 +507,7 @@ async def test_an_organiser_reads_a_teams_answers(running: Running, ana: Visitor
 
 async def test_what_a_revoked_token_made_can_be_revoked_later(running, ana):
     page = await ana.post("/organise/tokens", label="bob", role="organiser", days="")
-    [secret] = re.findall(r'<code id="secret" tabindex="0">([^<]+)</code>', page.text)
+    secret = page.secret
     bob = (await running.do("tokens.list"))[-1].id
     async with visiting(running) as visitor:
         await visitor.sign_in(secret)
@@ -549,7 +535,7 @@ async def test_tokens_are_revoked_and_teams_retired(running: Running, ana: Visit
     assert "Retired on" in (await ana.post("/organise/teams/blue/retire")).said
     assert (await ana.post("/organise/teams/blue/tokens", label="late")).status in (404, 409)
     page = await ana.post("/organise/tokens", label="bob", role="organiser", days="1")
-    [token] = re.findall(r'<code id="secret" tabindex="0">([^<]+)</code>', page.text)
+    token = page.secret
     assert token not in (await ana.get("/organise/tokens")).text
     async with visiting(running) as bob:
         await bob.sign_in(token)
@@ -569,12 +555,12 @@ async def test_a_run_is_uploaded_for_a_team_and_taken_back(running: Running, ana
     assert '<option value="ACT" selected>' in page.text
     page = await send(ana, "/organise/uploads", "run.tsv", good, **fields)
     assert page.path == "/organise/uploads?phase=test&run=run-1", page.said
-    assert "run-1 of team blue is there: 2 articles scored for ACT." in page.said
+    assert "run-1 of team blue was uploaded: 2 articles scored for ACT." in page.said
     path = "/organise/uploads/test/run-1"
     async with ana.client.get(path) as response:
         assert await response.read() == good
     assert "Delete run-1?" in (await ana.get(f"{path}/delete")).said
-    assert "No offline run in phase test yet." in (await ana.post(f"{path}/delete")).said
+    assert "test has no offline run yet." in (await ana.post(f"{path}/delete")).said
     assert (await ana.get(path)).status == 404
 
 
@@ -610,9 +596,9 @@ async def test_the_overview_tells_how_the_hub_is(running, ana, monkeypatch):
     running.service.servers.client.watchdog._stalls.clear()
     page = await ana.get("/organise")
     assert "well version" in page.said
-    assert "takes all" in page.said
-    assert "Teams that hold no token: blue" in page.said
-    assert "Phase test has no date to open" in page.said
+    assert "Store works" in page.said
+    assert "Teams without a token: blue" in page.said
+    assert "No date to open test" in page.said
     async with ana.client.get("/organise/events?page=overview") as response:
         assert {"needs", "health"} <= (await next_frame(response))["html"].keys()
     async with ana.client.get("/organise/events?page=servers&state=down") as response:

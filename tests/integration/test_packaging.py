@@ -1,7 +1,5 @@
 """A wheel has what is made or copied into it, is the same each time, and works by itself."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

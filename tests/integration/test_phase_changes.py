@@ -1,7 +1,5 @@
 """Announced changes of phases, compared with what the clock and organisers then do."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random
@@ -104,7 +102,7 @@ async def test_after_a_hand_every_page_announces_what_the_clock_then_does(pages,
     await running.do("phases.freeze", phase="test")
     assert await announced(pages) == "closes 2030-05-01 15:00"
     page = await pages.get("/organise/phases/test", "organiser")
-    assert page.count("changes nothing: it is frozen already") == 2
+    assert page.count("has no effect: it is frozen already") == 2
     clock.now = after(1.5)  # its date to open has passed
     await running.service.phases.scheduler.advance(running.service.phase("test"))  # it does nothing
     assert running.service.phase("test").state is PhaseState.FROZEN
@@ -327,7 +325,7 @@ async def test_a_date_in_the_past_is_to_be_confirmed(pages: Pages) -> None:
     assert "past" not in running.service.phases.scheduler.phases
     form |= {"opens-reading": "true"}
     page = await visitor.post("/organise/new-phase", form)
-    assert "By its dates it is in the state test at once." in page.said
+    assert "By its dates, it is at once in the state test." in page.said
     page = await visitor.post("/organise/new-phase", form | {"step": "4"})
     assert page.path == "/organise/phases/past"
     assert running.service.phase("past").state is PhaseState.TEST

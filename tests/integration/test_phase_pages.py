@@ -1,7 +1,5 @@
 """The pages of a service with many phases, and what of them each viewer may see."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -15,7 +13,6 @@ import pytest
 from aiohttp import ClientPayloadError, ClientResponse
 from aiohttp.test_utils import TestClient
 
-from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.operations.phase_view import PhaseView, ServerReading
 from metaserver.web.public.monitor import server_id
@@ -23,15 +20,10 @@ from tests.event_streams import next_frame
 from tests.hubs.command import ARTICLES
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import client_of
-from tests.integration.kits import annotate, served
+from tests.integration.kits import annotate, asked_server, served
 from tests.waiting import patience
 
 SECRET = "a secret that only its team may read"
-
-
-def fail(_text: str, _context: Context) -> Answer:
-    """Fail with a message."""
-    raise ValueError(SECRET)
 
 
 @dataclass
@@ -169,20 +161,15 @@ async def test_messages_and_addresses_are_for_the_servers_team_alone(pages: Page
     await plan_phase(running, is_open=True, visibility="public")
     for team in ("blue", "red"):
         await pages.team(team)
-    broken = False
-
-    def at_times(text: str, context: Context) -> Answer:
-        return fail(text, context) if broken else annotate(text, context)
-
-    async with served(Kit(at_times)) as url:
+    async with asked_server() as asked:
         caller = running.team("blue")
-        await running.do("servers.register", caller, server="blue-1", url=url)
+        await running.do("servers.register", caller, server="blue-1", url=asked.url)
         await running.do("servers.test", caller, server="blue-1")
-        broken = True
+        asked.failing = SECRET
         await running.do("servers.start", caller, server="blue-1")
         watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: bool(watch.snapshot().errors))
-        port = url.split(":")[2].split("/")[0]
+        port = asked.url.split(":")[2].split("/")[0]
         for viewer in ("", "red", "blue", "organiser"):
             shown = await pages.get("/c/bc/test/monitor", viewer)
             rows = server_id("blue-1")

@@ -1,7 +1,5 @@
 """Files with gold, answers or digests of tokens are readable by their owner only."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import stat

@@ -1,7 +1,5 @@
 """`metaserver probe`: exit status, lines, JSON, and the transcript in the documents."""
 
-from __future__ import annotations
-
 import re
 import socket
 import sys
@@ -90,7 +88,7 @@ async def test_a_server_is_probed_as_a_phase_of_a_hub_asks(tmp_path: Path) -> No
         release = tmp_path / "releases" / "test"
         ended = await metaserver(*probe, "test", "--uniprot", release, "--timeout", 9)
         assert ended.stdout.startswith(
-            "For phase test: INT · UniProt release test · 9 s an article · answers up to 100,000"
+            "For phase test: INT · UniProt release test · 9 s per article · answers up to 100,000"
         )
         assert ended.stderr == ""
         ended = await metaserver(*probe, "test")

@@ -3,8 +3,6 @@
 No answer is lost or stored twice, and nothing is sent twice: requests in flight survive.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess
@@ -101,21 +99,25 @@ async def full(server: PostgresServer, noticed: Callable[[], Any]) -> None:
 
 
 @asynccontextmanager
-async def small_disk(folder: Path) -> AsyncIterator[Path]:
-    """Give a file system of 100 MB, which only root may have made."""
-    mounted = await asyncio.to_thread(
-        subprocess.run,
-        ["mount", "-t", "tmpfs", "-o", "size=100m", "tmpfs", folder],
-        capture_output=True,
-        check=False,
-    )
-    if mounted.returncode:
-        pytest.skip("a file system of its own cannot be mounted here")
+async def small_disk(megabytes: int) -> AsyncIterator[Path | None]:
+    """Give the place of a file system of its own, which only root may have made; else None."""
+    place = Path("/tmp") / f"metaserver-full-{os.getpid()}"  # where others may enter
+    place.mkdir()
     try:
-        folder.chmod(0o755)
-        yield folder
+        options = ["-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs"]
+        mounting = await asyncio.create_subprocess_exec(
+            "mount", *options, place, stderr=asyncio.subprocess.DEVNULL
+        )
+        if await mounting.wait():
+            yield None
+            return
+        try:
+            place.chmod(0o755)
+            yield place
+        finally:
+            await asyncio.to_thread(subprocess.run, ["umount", place], check=True)
     finally:
-        await asyncio.to_thread(subprocess.run, ["umount", folder], check=True)
+        place.rmdir()
 
 
 async def away_for_long(server: PostgresServer, noticed: Callable[[], Any]) -> None:
@@ -137,13 +139,10 @@ FAULTS = [stopped_fast, stopped_at_once, away_for_long, killed, connections_cut,
 )
 async def test_a_database_that_goes_and_comes_back_is_noticed_by_no_server(tmp_path, fault):
     if fault is full:
-        place = Path("/tmp") / f"metaserver-full-{os.getpid()}"  # where others may enter
-        place.mkdir()
-        try:
-            async with small_disk(place) as disk:
-                await a_fault(tmp_path, fault, within=disk)
-        finally:
-            place.rmdir()
+        async with small_disk(100) as disk:
+            if disk is None:
+                pytest.skip("a file system of its own cannot be mounted here")
+            await a_fault(tmp_path, fault, within=disk)
     else:
         await a_fault(tmp_path, fault)
 

@@ -3,8 +3,6 @@
 It sends nothing after its lease, another takes its lanes, and what it brings too late is refused.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

@@ -1,7 +1,5 @@
 """A hub of several processes on PostgreSQL: its lanes are worked on any, and shown by each."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from pathlib import Path

@@ -1,8 +1,7 @@
 """Results of a phase: looked at, published in one act, seen by everybody from then on."""
 
-from __future__ import annotations
-
 import io
+import json
 import re
 import zipfile
 from collections.abc import AsyncIterator
@@ -49,13 +48,19 @@ async def ana(running: Running) -> AsyncIterator[Visitor]:
 async def test_results_are_published_in_one_act(running: Running, ana: Visitor) -> None:
     page = await ana.get("/organise/phases/test/freeze")
     assert "Nothing: no server has an article left" in page.said
-    assert (await ana.get(PUBLISH)).said.count("freeze it first") == 1
+    await running.do("phases.update", phase="test", team_names="hidden")
+    page = await ana.get(PUBLISH)
+    assert page.said.count("freeze it first") == 1
+    assert f'href="{PUBLISH.replace("publish", "freeze")}"' in page.text  # says what is lost
+    assert "The names of teams, which are hidden until the freeze" in page.said
     await running.do("phases.freeze", phase="test")
     await running.frozen(3)
     async with visiting(running) as reader:
         assert "No results are published yet" in (await reader.get("/results/bc")).said
         assert f'href="{PUBLISH}"' in (await ana.get("/organise/phases/test")).text
-        assert "2 runs without a description of the method" in (await ana.get(PUBLISH)).said
+        page = await ana.get(PUBLISH)
+        assert "2 runs without a description of the method" in page.said
+        assert page.said.count("Cannot be undone") == 7  # each step says it
         ticked = {"parts": ["tables", "abstract"]}
         await running.do("methods.describe", phase="test", run="blue-1", **ticked)
         plan = await running.do("phases.publication", phase="test")
@@ -66,14 +71,22 @@ async def test_results_are_published_in_one_act(running: Running, ana: Visitor) 
             422,
             "hidden",
         )
-        page = await ana.post(PUBLISH, title=plan.title, text=plan.text, package="true", license="")
+        said = {"title": plan.title, "text": plan.text, "license": "", "authors": "Ana\nBob"}
+        page = await ana.post(PUBLISH, said, package="true")
         assert (page.status, page.path) == (200, "/results/bc")
+        assert f'href="{PUBLISH.replace("publish", "close")}"' in (await ana.get(PUBLISH)).text
         page = await reader.get("/results/bc")
         assert "Team *blue* blue-1" in page.said
         assert "Parts of the articles abstract 1 1 tables 1 1" in page.said
         assert '<meta property="og:description"' in page.text
         assert re.search('og:url" content="http://127.0.0.1:[0-9]+/results/bc"', page.text)
+        links = ('<a href="/c/bc/test/teams/blue">', '<a href="/c/bc/test/runs/blue-1">')
+        assert [page.text.count(link) for link in links] == [2, 2]  # in podium and table
+        page = await reader.get("/")
+        assert "It is over, and its results are published" in page.said
+        assert "1 Team *blue* blue-1" in page.said
         page = await reader.get("/c/bc")
+        assert all(link in page.text for link in links)
         assert "Results of Test phase" in page.said
         assert page.said.count("place 1: ") == 2  # a numbered list would count ties on
         assert page.text.count('href="/results/bc"') == 2  # of the page, and of the announcement
@@ -87,7 +100,11 @@ async def test_results_are_published_in_one_act(running: Running, ana: Visitor) 
         assert (await running.do("results-package.get", phase="test")).public
         assert f'href="{PACKAGE}"' in (await reader.get("/results/bc")).text
         async with reader.client.get(PACKAGE) as response:
-            files = zipfile.ZipFile(io.BytesIO(await response.read())).namelist()
+            archive = zipfile.ZipFile(io.BytesIO(await response.read()))
+        files = archive.namelist()
+        crate = json.loads(archive.read("results-test/ro-crate-metadata.json"))
+        people = [one["name"] for one in crate["@graph"] if one["@type"] == "Person"]
+        assert people == ["Ana", "Bob"]
         assert "results-test/runs/INT/blue-1.tsv" in files
         assert not [name for name in files if "/gold/" in name]
         asked = {"phase": "test", "gold": True}

@@ -1,15 +1,17 @@
 """`metaserver rehearse`: a restart, a deadline, and a store that lost something."""
 
-from __future__ import annotations
-
 import asyncio
 import json
+import signal
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from aiohttp import ClientSession
+from aiohttp.test_utils import unused_port
+from yarl import URL
 
 from tests.hubs.command import metaserver, start
 
@@ -17,10 +19,10 @@ pytestmark = [pytest.mark.one_store("the store of the command is a file"), pytes
 
 
 def rehearsal(out: Path, **changes: object) -> list[object]:
-    """Return the arguments of a small rehearsal."""
+    """Return the arguments of a small rehearsal that ends by itself."""
     options = {"teams": 3, "servers": 6, "articles": 20, "speed": 400, "seed": 3} | changes
     named = [part for name, value in options.items() for part in (f"--{name}", value)]
-    return ["rehearse", *named, "--out", out]
+    return ["rehearse", *named, "--out", out, "--exit"]
 
 
 def summary_of(out: Path) -> Any:
@@ -31,12 +33,23 @@ def holding(summary: Any) -> list[bool]:
     return [check["holds"] for check in summary["checks"]]
 
 
-async def test_a_small_rehearsal_survives_its_restart(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    ended = await metaserver(*rehearsal(out))
-    assert ended.status == 0, ended.stdout + ended.stderr
-    assert "sign in at http://127.0.0.1:" in ended.stdout
-    assert "the hub was killed" in ended.stdout
+async def test_a_small_rehearsal_survives_its_restart_and_stays_up(tmp_path: Path) -> None:
+    out, address = tmp_path / "out", f"http://127.0.0.1:{unused_port()}/"
+    *named, _ = rehearsal(out)
+    process = await start(*named, "--port", URL(address).port)
+    assert process.stdout is not None
+    heard = ""
+    while "the pages stay up" not in heard:
+        line = (await process.stdout.readline()).decode()
+        assert line, heard
+        heard += line
+    assert f"sign in at {address}signin with the token " in heard
+    assert "the hub was killed" in heard
+    assert heard.endswith(f"the pages stay up until Ctrl-C: {address}\n")
+    async with ClientSession() as client, client.get(address) as page:
+        assert "A rehearsal" in await page.text()
+    process.send_signal(signal.SIGINT)
+    assert await process.wait() == 0
     summary = summary_of(out)
     assert summary["answered"] + summary["given_up"] == 6 * 20
     assert 0 < summary["answered_before_restart"] < summary["answered"]

@@ -1,7 +1,5 @@
 """Requests of curators through every interface: one outcome, any form of text, over kills."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json
@@ -211,12 +209,9 @@ async def test_a_request_that_nobody_answered_is_a_failure_of_the_command(tmp_pa
 
 async def test_a_stream_has_each_change_until_the_last(tmp_path: Path) -> None:
     async with (
-        scripted(["a", "b"]) as servers,
-        at_work(await settings(tmp_path)) as running,
+        asked_hub(tmp_path, ["a", "b"]) as (running, servers),
         client_of(running) as client,
     ):
-        await plan_phase(running)
-        await register(running, servers)
         servers["b"].open.clear()
         tokens = {
             name: (await running.do("tokens.create", role=role, label=name, team=team)).token

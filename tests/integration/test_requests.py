@@ -1,7 +1,5 @@
 """Requests of curators: seven servers, each with its own behaviour, and what comes of them."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import logging
@@ -31,7 +29,7 @@ from metaserver.curation.store import requests
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.visibility import SeenNames
-from metaserver.store import audit, leases, phases, servers
+from metaserver.store import audit, leases, servers
 from metaserver.store.leases import Process
 from tests.fakes.web_peer import web_peer
 from tests.hubs.command import DEMO
@@ -266,14 +264,9 @@ async def test_articles_come_from_sources_within_bounds(tmp_path, caplog):
             ana = await curator(running)
             assert (await refusal(running, ana, article="6")).refusal is Refusal.STATE
             assert (await refusal(running, ana, article="sample01")).refusal is Refusal.UNKNOWN
-            store = running.service.store
             named = [Article(id=ArticleId(one), text=one) for one in ("7", "10.1000/ABC")]
-            corpus = await store.add_corpus(named)
-            async with store.writing() as connection:
-                await phases.add_corpus_version(connection, "ids", corpus.id, "articles")
-            await running.do(
-                "phases.create", challenge="bc", phase="ids", corpus="ids", release="test"
-            )
+            await running.add_corpus("ids", named)
+            await running.add_phase("ids", "ids")
             unknown = await refusal(running, ana, article="5")
             for article in ("7", "007", "10.1000/abc", "doi:10.1000/Abc"):  # each is a test article
                 refused = await refusal(running, ana, article=article)
@@ -291,10 +284,7 @@ def test_a_source_has_one_place_for_an_identifier() -> None:
 
 async def test_what_cannot_be_asked_is_refused_before_it_is_read(tmp_path: Path) -> None:
     small = CurationSettings(text_bytes=100, requests_a_day=2)
-    given = await settings(tmp_path, curation=small)
-    async with scripted(["a"]) as servers, at_work(given) as running:
-        await plan_phase(running)
-        await register(running, servers)
+    async with asked_hub(tmp_path, ["a"], curation=small) as (running, servers):
         ana = await curator(running)
         for values, expected in (
             ({}, Refusal.INVALID),
@@ -328,12 +318,7 @@ async def test_what_cannot_be_asked_is_refused_before_it_is_read(tmp_path: Path)
 
 async def test_memory_keeps_no_more_than_the_store(tmp_path: Path) -> None:
     now = time.time()
-    async with (
-        scripted(["a"]) as servers,
-        at_work(await settings(tmp_path), clock=lambda: now) as running,
-    ):
-        await plan_phase(running)
-        await register(running, servers)
+    async with asked_hub(tmp_path, ["a"], clock=lambda: now) as (running, _):
         ana = await curator(running)
         asked = await running.do("consensus.ask", ana, text=TEXT, keep_days=1, wait=20.0)
         desk = running.service.part(CurationParts).requests
@@ -552,12 +537,7 @@ async def test_a_process_leaves_the_requests_of_a_living_one_alone(tmp_path: Pat
 
 async def test_requests_take_turns(tmp_path: Path) -> None:
     few = CurationSettings(in_flight=1, at_once=2, queue=6)
-    async with (
-        scripted(["a"]) as servers,
-        at_work(await settings(tmp_path, curation=few)) as running,
-    ):
-        await plan_phase(running)
-        await register(running, servers, concurrency=4)
+    async with asked_hub(tmp_path, ["a"], concurrency=4, curation=few) as (running, servers):
         servers["a"].open.clear()
         ana, bob, eve = [await curator(running, name) for name in ("ana", "bob", "eve")]
         asked = [
@@ -579,10 +559,8 @@ async def test_requests_take_turns(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("policy", ServersForCurators)
 async def test_challenges_come_first(tmp_path: Path, policy: ServersForCurators) -> None:
-    given = await settings(tmp_path, curation=CurationSettings(servers=policy))
-    async with scripted(["a"]) as servers, at_work(given) as running:
-        await plan_phase(running)
-        await register(running, servers)
+    curation = CurationSettings(servers=policy)
+    async with asked_hub(tmp_path, ["a"], curation=curation) as (running, servers):
         await running.do("phases.open", phase="test")
         servers["a"].open.clear()
         ana = await curator(running)
@@ -603,9 +581,7 @@ async def test_challenges_come_first(tmp_path: Path, policy: ServersForCurators)
 
 
 async def test_a_report_is_forgotten_when_no_lane_asks_for_it(tmp_path: Path) -> None:
-    async with scripted(["a"]) as servers, at_work(await settings(tmp_path)) as running:
-        await plan_phase(running)
-        await register(running, servers, concurrency=2)
+    async with asked_hub(tmp_path, ["a"], concurrency=2) as (running, servers):
         await running.do("phases.open", phase="test")
         servers["a"].open.clear()
         await running.do("servers.start", running.team("a"), server="a", phase="test")
@@ -626,11 +602,9 @@ async def test_a_report_is_forgotten_when_no_lane_asks_for_it(tmp_path: Path) ->
 
 async def _boards(folder: Path, count: int) -> list[bytes]:
     """Return what a challenge's boards are, with so many requests in between."""
-    async with scripted(["a", "b"]) as servers, at_work(await settings(
-        folder, curation=CurationSettings(servers=ServersForCurators.SHARE, requests_a_day=1_000)
-    )) as running:  # fmt: skip
-        await plan_phase(running, visibility="public")
-        await register(running, servers, concurrency=2)
+    curation = CurationSettings(servers=ServersForCurators.SHARE, requests_a_day=1_000)
+    given = {"visibility": "public", "concurrency": 2, "curation": curation}
+    async with asked_hub(folder, ["a", "b"], **given) as (running, servers):
         await running.do("phases.open", phase="test")
         ana = await curator(running)
         for name in servers:

@@ -1,7 +1,5 @@
 """Result files of a run, with the hub in the test's own process."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """The results package of a frozen phase: its numbers and files, who makes it, what it lacks."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import hashlib

@@ -1,13 +1,12 @@
 """Permissions: every operation, called in every role, over HTTP and XML-RPC."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -24,16 +23,17 @@ from metaserver.config import WebSettings
 from metaserver.exchange.wire.xmlrpc import encode_call
 from metaserver.operations.caller import Caller
 from metaserver.operations.outline import Outline, ValueKind
+from metaserver.operations.table import Scope
 from metaserver.store import teams, tokens
 from metaserver.web.access import throttle
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import client_of
+from tests.hubs.sites import Visitor, client_of
 from tests.integration.kits import answer_for, served
 
 DONE, NO_TOKEN, FORBIDDEN, UNKNOWN, STATE = 200, 401, 403, 404, 409
 DEAD = ("revoked", "expired", "retired")  # tokens of no use: the last one's team is retired
-HOLDERS = ("reader", "curator", "red", "blue", "organiser")
+HOLDERS = ("reader", "curator", "red", "blue", "organiser", "other", "its")
 BLUE = "blue-1"  # a server; it and the run "blue-run" are team blue's
 TOLD = ("blue-1", "blue-run", "127.0.0.1", "blue@x")  # what only team blue and organisers know
 GOLD = DEMO / "gold_int.tsv"
@@ -45,6 +45,8 @@ class Row:
     """An operation's parameters, and the status that each holder of a token gets.
 
     A caller without a token gets `anyone`; a curator what a reader gets, unless a row says else.
+    `other` and `its` are the organisers of another challenge alone and of this one: they get what a
+    reader gets, but `its` in operations of `OF_CHALLENGE` what an organiser gets.
     In `values`, {who} is the caller's name.
     """
 
@@ -55,6 +57,36 @@ class Row:
     red: int = UNKNOWN
     blue: int = DONE
     organiser: int = DONE
+    other: int | None = None
+    its: int | None = None
+
+
+OF_CHALLENGE = {
+    Scope.CHALLENGE: (
+        "challenges.set challenges.get challenges.announcements challenges.results challenges.edit"
+        " challenges.announce challenges.export sign-ups.list sign-ups.invite sign-ups.links"
+        " memberships.invite tokens.create"
+    ),
+    Scope.PHASE: (
+        "phases.get phases.plan phases.update phases.open phases.freeze phases.close phases.watch"
+        " phases.publication phases.publish gold.preview gold.set gold.list gold.get boards.get"
+        " boards.frozen runs.show runs.compare runs.get runs.list runs.upload runs.preview"
+        " runs.delete methods.list methods.get methods.describe uploads.list results-package.get"
+        " results-package.read results-package.make data-package.get data-package.read"
+        " data-package.release data-package.withdraw servers.start-baselines servers.suspend"
+        " servers.resume servers.requeue servers.cancel servers.queue servers.attempts"
+        " servers.answer servers.events servers.measures"
+    ),
+    Scope.SIGN_UP: "sign-ups.approve sign-ups.decline sign-ups.link",
+    Scope.BOARD: "boards.get-frozen",
+    Scope.TOKEN: "memberships.end tokens.revoke",
+    Scope.INVITATION: "memberships.withdraw",
+    Scope.JOB: "jobs.get jobs.cancel",
+    Scope.OWN: (
+        "jobs.list servers.list teams.list memberships.list memberships.invitations tokens.list"
+    ),
+}
+"""The operations in which the organiser of one challenge has an organiser's rights, and by what."""
 
 
 def public(**values: Any) -> Row:
@@ -135,7 +167,7 @@ ROWS: Mapping[str, Row] = {
     "releases.list": organisers(),
     "releases.search": curators(UNKNOWN, UNKNOWN, release="none", text="EGFR"),
     "jobs.list": each(),
-    "jobs.get": Row({"job": "{job}"}, blue=UNKNOWN),
+    "jobs.get": Row({"job": "{job}"}, blue=UNKNOWN, its=FORBIDDEN),
     "teams.list": organisers(),
     "methods.list": public(phase="test"),
     "methods.get": Row({"phase": "test", "run": BLUE}, anyone=UNKNOWN, reader=UNKNOWN),
@@ -201,6 +233,7 @@ ROWS: Mapping[str, Row] = {
     "servers.events": own(**SERVER),
     "servers.get": own(server=BLUE),
     "servers.list": each(),
+    "servers.look": each(url="http://127.0.0.1:1/"),
     "servers.measures": own(**SERVER),
     "servers.queue": own(**SERVER),
     "servers.test-status": own(**SERVER),
@@ -210,8 +243,8 @@ ROWS: Mapping[str, Row] = {
     "tokens.list": each(),
     "people.me": Row(reader=FORBIDDEN, red=FORBIDDEN, blue=FORBIDDEN, organiser=FORBIDDEN),
     "people.look": nobody(secret="x"),
-    "memberships.list": fellows(team="blue"),
-    "memberships.invitations": fellows(team="blue"),
+    "memberships.list": replace(fellows(team="blue"), other=FORBIDDEN, its=FORBIDDEN),
+    "memberships.invitations": replace(fellows(team="blue"), other=FORBIDDEN, its=FORBIDDEN),
     # what is done; what ends something comes last
     "results-package.make": organisers(STATE, phase="test"),
     "results-package.read": organisers(UNKNOWN, phase="test"),
@@ -225,7 +258,7 @@ ROWS: Mapping[str, Row] = {
     "sign-ups.invite": organisers(challenge="bc", emails=["i@x.y"]),
     "sign-ups.link": organisers(id=1),
     "sign-ups.links": organisers(challenge="bc"),
-    "sign-ups.approve": organisers(id=1),
+    "sign-ups.approve": replace(organisers(id=1), its=STATE),  # it is approved by then
     "sign-ups.decline": organisers(STATE, id=1),
     "sign-ups.confirm": nobody(secret="x"),
     "sign-ups.token": nobody(secret="x"),
@@ -234,7 +267,7 @@ ROWS: Mapping[str, Row] = {
     "channels.add": organisers(kind="webhook", address="http://127.0.0.1:1/{who}"),
     "channels.test": organisers(STATE, channel=1),
     "channels.delete": organisers(channel=1),
-    "jobs.cancel": Row({"job": "{job}"}, blue=UNKNOWN, organiser=STATE),
+    "jobs.cancel": Row({"job": "{job}"}, blue=UNKNOWN, organiser=STATE, its=FORBIDDEN),
     "phases.create": organisers(challenge="bc", phase="later", corpus="demo", release="test"),
     "phases.update": organisers(phase="test", title="A title"),
     "phases.open": organisers(phase="test"),
@@ -251,18 +284,18 @@ ROWS: Mapping[str, Row] = {
     "servers.cancel": own(**SERVER),
     "servers.requeue": organisers(**SERVER),
     "servers.suspend": organisers(**SERVER, reason="so"),
-    "servers.resume": organisers(**SERVER),
+    "servers.resume": replace(organisers(**SERVER), its=STATE),  # it is resumed by then
     "servers.update": own(server="blue-{who}", url="http://127.0.0.1:2/"),
     "teams.create": organisers(team="new"),
     "teams.update": own(team="blue", title="Blues"),
     "teams.notices": own(team="blue"),
-    "tokens.create": fellows(role="team", team="blue"),
-    "tokens.revoke": own(id="{token}"),
+    "tokens.create": replace(fellows(role="team", team="blue"), its=FORBIDDEN),
+    "tokens.revoke": replace(own(id="{token}"), its=FORBIDDEN),
     "people.rename": Row({"name": "A"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=FORBIDDEN),
     "people.delete": Row({"confirm": "delete"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=FORBIDDEN),
     "people.accept": Row({"secret": "x"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=FORBIDDEN),
-    "memberships.invite": fellows(team="blue"),
-    "memberships.withdraw": Row({"id": 10**6}, blue=UNKNOWN, organiser=UNKNOWN),
+    "memberships.invite": replace(fellows(team="blue"), its=FORBIDDEN),
+    "memberships.withdraw": Row({"id": 10**6}, blue=UNKNOWN, organiser=UNKNOWN, its=FORBIDDEN),
     "memberships.change": Row({"id": 10**6, "owner": True}, blue=UNKNOWN, organiser=UNKNOWN),
     "memberships.end": Row({"id": 10**6}, reader=UNKNOWN, blue=UNKNOWN, organiser=UNKNOWN),
     "runs.delete": own(phase="test", run="run-{who}"),
@@ -397,6 +430,7 @@ async def hub_with_blue(folder: Path) -> AsyncIterator[HubOfRoles]:
     ):
         hub = HubOfRoles(running, client)
         await plan_phase(running, is_open=True)
+        await running.do("challenges.set", challenge="other", title="Other")
         for team in ("blue", "red", "retired"):
             await running.do("teams.create", team=team, email=f"{team}@x")
         await _tokens(hub)
@@ -433,6 +467,8 @@ async def _tokens(hub: HubOfRoles) -> None:
         "red": await hub.token(Role.TEAM, "red"),
         "blue": await hub.token(Role.TEAM, "blue"),
         "organiser": await hub.token(Role.ORGANISER),
+        "other": await hub.token(Role.ORGANISER, challenge="other"),
+        "its": await hub.token(Role.ORGANISER, challenge="bc"),
         "revoked": await hub.token(Role.ORGANISER),
         "expired": await hub.token(Role.ORGANISER, expires_at=1.0),
         "retired": await hub.token(Role.TEAM, "retired"),
@@ -443,8 +479,11 @@ async def _tokens(hub: HubOfRoles) -> None:
     await hub.running.do("teams.retire", team="retired")
 
 
-def test_every_operation_has_a_row() -> None:
+def test_every_operation_has_a_row_and_says_if_it_is_of_a_challenge() -> None:
     assert ROWS.keys() == OPERATIONS.keys()
+    for name, operation in OPERATIONS.items():
+        scopes = [scope for scope, names in OF_CHALLENGE.items() if name in names.split()]
+        assert scopes == ([] if operation.scope is None else [operation.scope]), name
 
 
 @pytest.mark.slow
@@ -456,17 +495,58 @@ async def test_everybody_may_do_what_the_table_says(tmp_path: Path, ask: Any) ->
             expected = {"": row.anyone} | dict.fromkeys(DEAD, NO_TOKEN)
             expected |= {who: getattr(row, who) for who in HOLDERS}
             expected["curator"] = row.reader if row.curator is None else row.curator
+            scope = OPERATIONS[name].scope
+            other = DONE if scope is Scope.OWN else row.reader
+            expected["other"] = other if row.other is None else row.other
+            its = row.reader if scope is None else row.organiser
+            expected["its"] = its if row.its is None else row.its
             if ask is by_rpc and OPERATIONS[name].role is None:
-                # nobody hands a token over: all are anybody
-                expected = dict.fromkeys(expected, row.anyone)
+                expected = {"": row.anyone}  # nobody hands a token over: all are anybody
             for who in expected:
                 values = await hub.values(row, who)
                 if name == "runs.delete" and expected[who] == DONE:
                     await _upload(hub.running, values["run"])
                 got[who], told = await ask(hub, name, who, values)
-                if expected[who] != DONE or who not in ("blue", "organiser"):
+                if expected[who] != DONE or who not in ("blue", "organiser", "its"):
                     assert not [word for word in TOLD if word in _answered(told, values)], told
             assert got == expected, name
+
+
+OF_BC = {"role": "organiser", "challenge": "bc"}
+
+
+async def test_the_organiser_of_a_challenge_gives_its_role_and_no_other(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running:
+        for challenge in ("bc", "other"):
+            await running.do("challenges.set", challenge=challenge)
+        await running.do("teams.create", team="blue")
+        made = [await running.do("tokens.create", **OF_BC | {"challenge": "other"}, label="its")]
+        asker = Caller(role=Role.READER, challenge="other", token_id=made[0].id, name="other")
+        await running.do("tokens.create", role="organiser", label="hub")
+        made.append(await running.do("tokens.create", asker, **OF_BC | {"challenge": "other"}))
+        invited = [await running.do("memberships.invite", role="organiser")]
+        invited.append(await running.do("memberships.invite", **OF_BC))
+        given = {"role": "organiser", "challenge": "other"}
+        invited.append(await running.do("memberships.invite", asker, **given))
+        for name in ("tokens.create", "memberships.invite"):
+            for values in (OF_BC, {"role": "organiser"}, {"role": "curator"}, {"team": "blue"}):
+                refused = await running.refused(name, asker, **values)
+                assert refused.refusal is Refusal.NOT_YOURS, (name, values)
+            for values in ({"role": "curator"}, {"role": "team", "team": "blue"}):
+                refused = await running.refused(name, asker, **values, challenge="other")
+                assert refused.refusal is Refusal.INVALID, (name, values)
+        listed = await running.do("tokens.list", asker)
+        assert [one.id for one in listed] == [one.id for one in made]
+        opened = await running.do("memberships.invitations", asker)
+        assert [one.id for one in opened] == [invited[-1].id]
+        assert await running.do("memberships.list", asker) == []
+        for one in invited[:2]:
+            refused = await running.refused("memberships.withdraw", asker, id=one.id)
+            assert refused.refusal is Refusal.NOT_YOURS
+        await running.do("memberships.withdraw", asker, id=invited[-1].id)
+        await running.do("tokens.revoke", asker, id=made[1].id)
+        [*_, entry] = await running.do("audit.list", subject=f"token {made[1].id}")
+        assert (entry.action, entry.detail["made_with"]) == ("tokens.create", made[0].id)
 
 
 def _answered(told: str, values: Mapping[str, Any]) -> str:
@@ -502,8 +582,47 @@ async def test_a_name_ends_with_its_last_letter(tmp_path: Path) -> None:
             refused = await running.refused(name, **values)
             assert refused.refusal is Refusal.INVALID
             assert refused.field in {"team", "email", "server", "method", "label"}
-            assert "regex" in refused.message
+            assert "not allowed" in refused.message
 
+
+@pytest.mark.slow
+async def test_an_organiser_of_one_challenge_is_offered_nothing_that_is_refused(
+    tmp_path: Path,
+) -> None:
+    async with hub_with_blue(tmp_path) as hub:
+        do, web = hub.running.do, Visitor(hub.client)
+        await do("teams.create", team="host")
+        await do("teams.update", team="host", host=True)
+        await do("servers.register", server="base", url="http://127.0.0.1:9/", team="host")
+        await do("challenges.set", challenge="other", title="The other")
+        plan = {"challenge": "other", "corpus": "demo", "release": "test"}
+        await do("phases.create", phase="phase-of-others", **plan)
+        await web.sign_in(hub.tokens["its"])
+        watch, publish = (f"/organise/phases/test/{end}" for end in ("watch", "publish"))
+        assert {f"/b/{hub.board}", watch} <= await _crawled(hub.client)
+        await do("phases.freeze", phase="test")
+        assert {f"/b/{hub.board}", watch, publish} <= await _crawled(hub.client)
+
+
+async def _crawled(client: TestClient[Any, Any]) -> set[str]:
+    """Open all that is linked from the first pages, and return it; everything has to open."""
+    waiting, seen = ["/", "/organise"], set[str]()
+    while waiting:
+        path = waiting.pop()
+        seen.add(path)
+        async with client.get(path, headers={"Accept": "text/html"}) as response:
+            assert response.status == 200, path
+            text = await response.text() if response.content_type == "text/html" else ""
+        if path.startswith("/organise"):
+            assert "The other" not in text, path
+            assert "phase-of-others" not in text, path
+        found = {unescape(link) for link in re.findall(r"""href="(/[^"#]*)["#]""", text)}
+        waiting += [link for link in found - seen - {*waiting} if not link.startswith(ASIDE)]
+    return seen
+
+
+ASIDE = ("/static/", "/docs", "/api/", "/c/other", "/sign-up/")
+"""How addresses begin that are the same for everybody."""
 
 PLACES = {"server": BLUE, "phase": "test", "task": "INT", "article": ARTICLE, "number": "1",
           "id": "1", "run": "blue-run", "corpus": "demo", "version": "1", "team": "blue",
@@ -523,6 +642,8 @@ async def test_every_page_of_the_consoles_is_for_those_it_is_of(tmp_path: Path) 
                 continue
             address = re.sub(r"{(\w+)}", lambda found: PLACES.get(found[1], "x"), place)
             allowed = {"": set(), "reader": set(), "curator": set()}
+            if "{" in place or not place.startswith("/organise"):
+                allowed |= {"other": set()}
             allowed |= {"revoked": set(), "retired": set()}
             if place.startswith("/organise"):
                 allowed |= {"red": set(), "blue": set()}

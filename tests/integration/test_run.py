@@ -1,7 +1,5 @@
 """`metaserver run` and `metaserver attempts` as organisers use them: processes, real files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -109,7 +107,10 @@ async def test_every_problem_is_told_with_its_place_and_the_answer_as_it_came(tm
     assert ended.status == 0, ended.stderr
     assert " wrong sample01 attempt 1: partial, the last; " in ended.stdout
     assert " right " not in ended.stdout
-    assert "  normalizations[1].confidence: expected ]0, 1], got 7.0\n" in ended.stdout
+    assert (
+        "  normalizations[1].confidence: expected a confidence above 0 and up to 1, got 7.0\n"
+        in ended.stdout
+    )
     assert "  normalizations[1].dbid: unknown: " in ended.stdout
     assert "<methodResponse>" in ended.stdout
 

@@ -1,18 +1,19 @@
 """Pages of runs and teams, and two runs compared: what each reader may see of them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
+from annotators.server import Kit
 from metaserver.base.errors import Refusal
+from metaserver.publication.pages import PAGES
 from metaserver.web.public.open_pages import make_pages_app
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Visitor, organiser_token, token_of, visiting
+from tests.integration.kits import annotate, served
 
 GOLD = dict(line.split("\t")[:2] for line in (DEMO / "gold_int.tsv").read_text().splitlines())
 PAIR = {"phase": "test", "task": "INT", "first": "good", "second": "poor"}
@@ -99,17 +100,25 @@ async def test_boards_lead_to_runs_teams_and_comparisons(running: Running) -> No
         run = await visitor.get("/c/bc/test/runs/good")
         assert 'href="/c/bc/test/teams/blue"' in run.text
         assert ("Where it lost" in run.said, ">yours<" in run.text) == (True, True)
+        assert "Over its answers so far" in run.said
+        assert "so far" not in (await visitor.get("/c/bc/test/runs/poor")).said
         assert 'href="/c/bc/test/runs/good"' in (await visitor.get("/c/bc/test/teams/blue")).text
         path = "/c/bc/test/board/INT/compare"
         pair = await visitor.get(f"{path}?first=good&second=poor")
         assert "Such a difference is unlikely by chance." in pair.said
+        assert 'name="run" value="good" form="compare"' in (await visitor.get(path[:-8])).text
+        ticked = await visitor.get(f"{path}?run=good&run=poor")
+        assert "Such a difference is unlikely by chance." in ticked.said
+        assert "<option selected>poor" in (await visitor.get(f"{path}?run=poor")).text
         assert (await visitor.get(path)).status == 200
         assert (await visitor.get(f"{path}?first=good&second=none")).status == 404
 
 
 async def test_the_pages_of_a_run_show_its_owner_what_is_hidden(running: Running) -> None:
     await running.do("phases.update", phase="test", visibility="hidden")
-    async with TestClient(TestServer(make_pages_app(running.service))) as client:
+    app = make_pages_app(running.service, [PAGES])
+    assert {route.method for route in app.router.routes()} == {"GET", "HEAD"}  # no sign-in, no acts
+    async with TestClient(TestServer(app)) as client:
         owner = Visitor(client)
         pair = await owner.get("/c/bc/test/board/INT/compare?first=good&second=poor")
         assert "Such a difference is unlikely by chance." in pair.said
@@ -120,20 +129,33 @@ async def test_the_pages_of_a_run_show_its_owner_what_is_hidden(running: Running
         assert "The articles do not tell the two apart." in pair.said
         run = await owner.get("/c/bc/test/runs/good")
         assert ("Where it lost" in run.said, ">yours<" in run.text) == (True, False)
+        assert 'href="/organise' not in (await owner.get("/c/bc")).text  # a run has no console
+        async with client.get("/c/bc/test/events?page=monitor") as stream:
+            assert stream.status == 200
+        async with client.get("/metrics", headers={"Via": "proxy"}) as metrics:
+            assert metrics.status == 403
     async with visiting(running) as visitor:
         assert (await visitor.get("/c/bc/test/runs/good")).status == 404
 
 
-async def test_the_page_of_a_phase_starts_its_baselines(running: Running) -> None:
-    server = {"server": "red-1", "url": "http://127.0.0.1:9/", "tasks": ["INT"]}
-    await running.do("servers.register", running.team("red"), **server)
-    async with visiting(running) as visitor:
+async def test_the_page_of_a_phase_tests_and_starts_its_baselines(running: Running) -> None:
+    async with served(Kit(annotate)) as url, visiting(running) as visitor:
+        for name, address in (("red-1", url), ("red-2", "http://127.0.0.1:9/")):
+            server = {"server": name, "url": address, "tasks": ["INT"]}
+            await running.do("servers.register", running.team("red"), **server)
         await visitor.sign_in(await organiser_token(running))
         assert "Start all baselines" not in (await visitor.get("/organise/phases/test")).said
         page = await visitor.post("/organise/teams/red/host", host="1")
         assert (page.status, page.path) == (200, "/organise/teams/red")
         assert "Start all baselines" in (await visitor.get("/organise/phases/test")).said
         page = await visitor.post("/organise/phases/test/baselines")
-        assert "red-1: " in page.said  # it has not passed its test
-    [start] = await running.do("servers.start-baselines", phase="test")
-    assert (start.server, start.started, bool(start.refused)) == ("red-1", False, True)
+        [job] = running.service.jobs.own.list_all()
+        await job.ended()
+        page = await visitor.get(f"/organise/jobs/{job.id}")
+        assert "red-2: its test for phase test failed" in page.said
+        assert "red-1: " not in page.said
+        assert (await running.do("servers.get", server="red-1")).tested == "passed"
+        starts = (await running.do("servers.start-baselines", phase="test")).servers
+        assert [start.started for start in starts] == [True, False]
+        await running.do("phases.freeze", phase="test")
+        assert (await running.refused("servers.start-baselines", phase="test")).field == "phase"

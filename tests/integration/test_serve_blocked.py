@@ -1,7 +1,5 @@
 """A store that takes nothing: the service says so, sends no article, and goes on by itself."""
 
-from __future__ import annotations
-
 import resource
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping

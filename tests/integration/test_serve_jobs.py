@@ -1,7 +1,5 @@
 """Background jobs of a hub that is stopped, killed, or left by who asked: done whole, or not."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import random

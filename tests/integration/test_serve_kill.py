@@ -1,7 +1,5 @@
 """A hub that is killed at any moment, while teams and organisers act, goes on by itself."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import re

@@ -1,7 +1,5 @@
 """The `metaserver serve` command stopped in the middle of its work, or unable to start."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import socket
@@ -188,7 +186,7 @@ async def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path) -> None:
     assert ended.status == 2
     [line] = ended.stderr.splitlines()
     assert line.startswith(f"metaserver: 127.0.0.1:{port}: ")
-    assert "give another port" in line
+    assert "choose another port" in line
     assert not (tmp_path / "hub" / "metaserver.sqlite").exists()  # nothing was begun
     async with hub_at(await write_config(tmp_path)):  # the same store, unharmed
         pass

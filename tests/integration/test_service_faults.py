@@ -1,7 +1,5 @@
 """Faults on the hub's own side: clocks that jump, its own errors, years of work."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import logging

@@ -1,7 +1,5 @@
 """Gold set by organisers: runs are scored again, old boards are frozen, nobody else sees it."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 from dataclasses import dataclass, field, replace
@@ -136,13 +134,14 @@ async def test_a_gold_change_scores_each_answer_of_its_task_once(running, monkey
     upload = {"phase": "test", "task": "INT", "run": "file", "content": run_file()}
     await running.do("runs.upload", running.team("blue"), **upload)
     seen: list[tuple[str, str, tuple[str, ...]]] = []
-    put = Scoreboard.put
+    put_all = Scoreboard.put_all
 
-    def counted(board: Scoreboard, server: Any, article: Any, payloads: Any) -> None:
-        seen.append((server, article, tuple(payloads)))
-        put(board, server, article, payloads)
+    def counted(board: Scoreboard, server: Any, answers: Any) -> None:
+        answers = list(answers)
+        seen.extend((server, article, tuple(payloads)) for article, payloads in answers)
+        put_all(board, server, answers)
 
-    monkeypatch.setattr(Scoreboard, "put", counted)
+    monkeypatch.setattr(Scoreboard, "put_all", counted)
     given = {"phase": "test", "task": "INT", "source": "g.tsv"}
     for name in ("gold.preview", "gold.set"):
         seen.clear()

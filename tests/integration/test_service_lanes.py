@@ -1,20 +1,17 @@
 """Teams and organisers control lanes through operations, on a hub at work."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.store import logs
 from tests.hubs.command import ARTICLES
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
-from tests.integration.kits import annotate, answer_for, served
+from tests.integration.kits import annotate, asked_server, served, waiting
 from tests.waiting import until
 
 
@@ -58,16 +55,10 @@ async def test_a_suspended_server_is_not_started_by_its_team(running: Running) -
 @pytest.mark.slow
 @pytest.mark.both_stores
 async def test_given_up_articles_are_queued_again(running, monkeypatch):
-    blue, failing = running.team("blue"), False
-
-    def fails_sometimes(text: str, _context: Context) -> Answer:
-        if failing:
-            raise ValueError("not today")
-        return answer_for(text)
-
-    async with served(Kit(fails_sometimes)) as url:
-        await running.register(url)
-        failing = True
+    blue = running.team("blue")
+    async with asked_server() as asked:
+        await running.register(asked.url)
+        asked.failing = "not today"
         await running.do("phases.open", phase="test")
         await running.do("servers.start", blue, server="blue-1")
         await running.until(lambda: running.status().given_up == ARTICLES)
@@ -75,7 +66,7 @@ async def test_given_up_articles_are_queued_again(running, monkeypatch):
         assert (queue.phase, queue.waiting, queue.in_flight, queue.next) == ("test", 0, 0, ())
         refused = await running.refused("servers.requeue", server="blue-1", articles=["sample99"])
         assert (refused.refusal, refused.field) == (Refusal.UNKNOWN, "article")
-        failing = False
+        asked.failing = ""
         some = ["sample03", "sample01"]
         end, faults = logs.end, [OSError("the disk is away")]
 
@@ -133,11 +124,7 @@ async def test_a_cancelled_servers_requests_end_uncharged_and_are_sent_again(run
     blue, answering = running.team("blue"), asyncio.Event()
     answering.set()
 
-    async def waits(text: str, _context: Context) -> Answer:
-        await answering.wait()
-        return answer_for(text)
-
-    async with served(Kit(waits)) as url:
+    async with served(waiting(answering)) as url:
         await running.register(url)
         answering.clear()
         await running.do("phases.open", phase="test")

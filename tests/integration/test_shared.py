@@ -1,7 +1,5 @@
 """What processes of a hub share: lanes dealt, limits of requests, counts of leases, states."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import socket
@@ -27,8 +25,7 @@ from metaserver.boards.windows import ServerWindow, Window
 from metaserver.cli.doctor import examine
 from metaserver.cli.serve import work_lanes
 from metaserver.operations.monitoring import MachinesDetail
-from metaserver.phases import follower, shared_dealing
-from metaserver.phases import work as phases_work
+from metaserver.phases import follower, locked, shared_dealing
 from metaserver.phases.holder import Dealer, OwnDealer
 from metaserver.phases.membership import FencedRecorder, HubMember
 from metaserver.phases.shared_dealing import SharedDealer
@@ -51,10 +48,12 @@ pytestmark = pytest.mark.one_store("it has databases of its own, whatever the st
 
 
 @asynccontextmanager
-async def web(path: Path, *, leaves: bool = True) -> AsyncIterator[HubMember]:
-    """Run the membership of a process with pages, which may end without a word."""
+async def web(
+    path: Path, *, role: ProcessRole = ProcessRole.WEB, leaves: bool = True
+) -> AsyncIterator[HubMember]:
+    """Run the membership of a process, by default with pages, which may end without a word."""
     async with open_store(stores.place_of(path, stores.POSTGRESQL), alone=False) as store:
-        member = HubMember(store, ProcessRole.WEB)
+        member = HubMember(store, role)
         running = asyncio.create_task(member.run())
         try:
             yield member
@@ -113,6 +112,15 @@ async def test_who_tries_each_process_in_turn_has_no_more_tries(tmp_path: Path) 
             next(one for one in each if not one.wait("client")).failed("client")
             tries += 1
         assert tries == 6  # 3 of each; of one process alone, 6
+
+
+async def test_processes_that_all_lack_something_share_the_lanes(tmp_path: Path) -> None:
+    async with web(tmp_path, role=ProcessRole.WORKER) as first:
+        first.lacks = lambda: "the key of a server"
+        async with web(tmp_path, role=ProcessRole.WORKER) as second:
+            await until(lambda: (second.workers, second.sharing) == (2, 1))
+            second.lacks = first.lacks
+            await until(lambda: first.sharing == second.sharing == 2)
 
 
 async def test_what_one_process_counts_all_show(tmp_path: Path) -> None:
@@ -325,23 +333,24 @@ async def test_a_worker_that_can_store_nothing_is_seen_by_each_process(tmp_path:
 
 
 @pytest.mark.slow
-async def test_a_server_is_left_to_processes_that_have_the_key(tmp_path, monkeypatch):
-    monkeypatch.setattr(phases_work, "UNFIT_SECONDS", 1.0)
+async def test_a_worker_without_the_key_begins_nothing_until_it_has_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(locked, "LOOK_SECONDS", 0.2)
     secret = {"auth": "bearer", "secret": "a-secret-of-blue"}
     async with asked_server() as asked, due(tmp_path, asked.url, **secret) as (first, second):
         key = first.service.settings.key_file()
         other = tmp_path / "worker" / key.name
         async with worker(first, tmp_path):
-            lacking: list[str] = []
 
             async def is_shown() -> bool:
-                lacking[:] = [one.lacks for one in (await machines(second)).processes if one.lacks]
-                return bool(lacking)
+                lacking = [one.lacks for one in (await machines(second)).processes]
+                return any(
+                    f"{other} does not open the credentials of {NAME}" in it for it in lacking
+                )
 
             await until(is_shown)
-            assert f"{other} does not open the credentials of {NAME}" in lacking[0]
-            assert "another key is on" in lacking[0]
-            assert not counted(first)["metaserver_attempts_total"]  # nothing is charged
+            await until(lambda: first.service.phases.member.unheld == 1)
+            assert not counted(first)["metaserver_attempts_total"]
+            assert first.status(NAME).state is ServerState.WAITING
             given = msgspec.structs.replace(first.service.settings, folder=str(other.parent))
             found = await asyncio.to_thread(lambda: list(examine(given)))
             assert f"{other} is missing: copy it from {socket.gethostname()}" in str(found)

@@ -119,8 +119,27 @@ async def test_signing_in_leads_to_this_site_alone(tmp_path: Path) -> None:
             async with browser(site) as web:
                 data = {"token": await site.token(), "next": after}
                 async with web.client.post("/signin", data=data, allow_redirects=False) as response:
-                    leads = "/" if after in evil else after
+                    leads = "/team" if after in evil else after
                     assert (response.status, response.headers["Location"]) == (303, leads), after
+
+
+@pytest.mark.parametrize(
+    ("role", "challenge", "leads"),
+    [
+        (Role.READER, None, "/"),
+        (Role.TEAM, None, "/team"),
+        (Role.CURATOR, None, "/curate"),
+        (Role.ORGANISER, None, "/organise"),
+        (Role.ORGANISER, "bc", "/organise"),
+    ],
+)
+async def test_signing_in_leads_to_the_pages_of_the_role(tmp_path, role, challenge, leads):
+    async with gated_site(tmp_path) as site, browser(site) as web:
+        data = {"token": await site.token(role, challenge=challenge), "next": "/"}
+        async with web.client.post("/signin", data=data, allow_redirects=False) as response:
+            assert (response.status, response.headers["Location"]) == (303, leads)
+        async with web.client.get("/signin", allow_redirects=False) as response:
+            assert (response.status, response.headers["Location"]) == (303, leads)
 
 
 async def test_a_session_changes_nothing_without_its_csrf_value(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """The phase of a run: kept in one store, worked by one runtime, whichever command opens it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -169,6 +167,8 @@ async def test_the_pages_of_a_run_show_all_to_everybody_without_sign_in(tmp_path
                 board = await text("/c/run/run/board/INT.json")
     for page in pages:
         assert not re.search(r'href="/(signin|team|organise|api)', page)
+    assert f"{ARTICLES} articles · 2 servers" in pages[PAGES.index("/")]
+    assert "0 teams" not in pages[PAGES.index("/")]
     assert "the model is not loaded" in monitor
     assert bad.rstrip("/") in server
     assert "Newest attempts" in server

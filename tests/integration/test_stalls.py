@@ -1,7 +1,5 @@
 """The hub stands still, blocked or stopped by a signal: servers are not charged for it."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import signal
@@ -13,11 +11,9 @@ import pytest
 
 from metaserver.base.conformance import Conformance, StepState
 from metaserver.base.states import Outcome
-from metaserver.exchange.conformance.procedure import conformance
 from metaserver.exchange.http.caller import MAX_QUERIES, MAX_VOIDED
 from metaserver.exchange.http.client import HttpClient, HttpLimits, open_client
 from metaserver.exchange.http.watchdog import STALL
-from metaserver.tasks.plugin import answered_tasks
 from tests.hubs.command import DEMO, GOLD_FILES
 from tests.hubs.process import (
     PATIENCE,
@@ -30,7 +26,7 @@ from tests.hubs.process import (
     write_config,
 )
 from tests.hubs.stored import stored
-from tests.integration.callers import VOCABULARY, article_caller, server
+from tests.integration.callers import article_caller, conformance_of, server
 from tests.integration.kits import asked_server
 from tests.integration.peers import GOOD, Connection, peer
 from tests.waiting import patience, until
@@ -111,8 +107,7 @@ async def test_a_probe_is_repeated_that_ended_while_the_hub_stood_still(monkeypa
 async def conform(blocking: Blocking) -> Conformance:
     async with peer(blocking) as there, open_client(HttpLimits(connect=1.0)) as client:
         await awake(client)
-        tasks = list(answered_tasks().values())
-        return await conformance(client, server(there.url), tasks, VOCABULARY, time_limit=LIMIT)
+        return await conformance_of(server(there.url), client, time_limit=LIMIT)
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """The log of servers' states: what has changed is stored once, and nothing is lost."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -101,14 +99,19 @@ async def lead(
     return seen
 
 
-async def test_a_leader_that_was_replaced_knows_what_the_other_one_told(running: Running) -> None:
-    service = running.service
+async def recorders(running: Running) -> tuple[ServerStateRecorder, ServerStateRecorder]:
+    """Return two processes' recorders, the first of which has told that the server is down."""
+    service, phases = running.service, running.service.phases.scheduler.phases
     first, second = (
-        ServerStateRecorder(service.store, service.phases.scheduler.phases.values, service.clock)
-        for _ in range(2)
+        ServerStateRecorder(service.store, phases.values, service.clock) for _ in range(2)
     )
     change(running, down="connect: refused")
     await lead(running, first, ServerState.DOWN)
+    return first, second
+
+
+async def test_a_leader_that_was_replaced_knows_what_the_other_one_told(running: Running) -> None:
+    first, second = await recorders(running)
     change(running)
     answered(running, 1, seconds=0.1)
     assert (await lead(running, second, ServerState.UP)).was_down
@@ -121,12 +124,7 @@ async def test_a_server_that_was_paused_while_down_is_up_again_to_a_new_leader(r
     service = running.service
     phase = service.phase("test")
     monitor = phase.boards.server_monitor
-    first, second = (
-        ServerStateRecorder(service.store, service.phases.scheduler.phases.values, service.clock)
-        for _ in range(2)
-    )
-    change(running, down="connect: refused")
-    await lead(running, first, ServerState.DOWN)
+    first, second = await recorders(running)
     monitor.control(SERVER.name, Control.PAUSED, "")
     await lead(running, first, ServerState.PAUSED)
     monitor.control(SERVER.name, Control.RUNNING, "")

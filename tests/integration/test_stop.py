@@ -1,7 +1,5 @@
 """Interruptions: signals, a second hub, a full disk. A run goes on from where it was."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path

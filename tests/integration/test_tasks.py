@@ -1,7 +1,5 @@
 """Tasks at work in whole runs: NER, and one that is installed from outside (docs/tasks.md)."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

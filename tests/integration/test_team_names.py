@@ -1,7 +1,5 @@
 """Names of teams until the freeze: nobody but the team itself and organisers learns them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A team's results and uploads: through operations, and as a browser without scripts uses them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,10 +24,9 @@ BROKEN = GOOD + "sample02\tP04637\tfirst\t0.5\nsample03 P04637 1 0.5\n"
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
     """A hub with an open training phase whose scores are public, and teams blue and red."""
     async with at_work(await settings(tmp_path)) as running:
-        await plan_phase(running, kind="training", visibility="public")
-        for team in ("blue", "red"):
-            await running.do("teams.create", team=team)
-        await running.do("phases.open", phase="test")
+        await plan_phase(
+            running, teams=["blue", "red"], is_open=True, kind="training", visibility="public"
+        )
         yield running
 
 
@@ -82,8 +79,7 @@ async def test_a_preview_says_what_an_upload_would_be_refused_for(running: Runni
 
 async def test_a_file_is_not_read_where_no_upload_could_come(running: Running) -> None:
     """What is wrong in a file tells which articles the phase has."""
-    await running.do("phases.create", phase="coming", challenge="bc", corpus="demo",
-                     release="test", tasks=["INT"])  # fmt: skip
+    await running.add_phase("coming", tasks=["INT"])
     with pytest.raises(RefusedError, match="phase coming is setup") as refused:
         await preview(running, BROKEN, phase="coming")
     assert refused.value.refusal is Refusal.STATE

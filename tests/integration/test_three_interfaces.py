@@ -1,7 +1,5 @@
 """A challenge of three teams, run through each interface: the outcome is the same."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import zipfile

@@ -1,10 +1,9 @@
 """Servers of BioCreative V.5's TIPS task work with nothing changed but addresses and keys."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,10 @@ from aiohttp import web
 
 from metaserver.base.conformance import StepState
 from metaserver.base.states import Outcome
-from metaserver.exchange.conformance.procedure import conformance
 from metaserver.exchange.protocols.becalm_answers import BecalmOptions
 from metaserver.exchange.protocols.options import read_options
-from metaserver.tasks.plugin import answered_tasks
 from tests.fakes.becalm import BecalmPeer, annotated, as_tsv, becalm_peer
-from tests.integration.callers import VOCABULARY
+from tests.integration.callers import conformance_of
 from tests.integration.calling import KEY, TEXT, calling_hub
 from tests.waiting import until
 
@@ -65,8 +62,7 @@ async def test_ibelight_passes_the_whole_test_and_finds_the_proteins(tmp_path: P
     async with calling_hub(tmp_path) as hub, becalm_peer(becalm_key="k", calls=_ibelight) as peer:
         peer.reply = _silent_if_wrong(peer)
         registered = await hub.register(peer, options=f"documents = fetch\nsource = {SOURCE}")
-        tasks = list(answered_tasks().values())
-        test = await conformance(hub.client, registered, tasks, VOCABULARY, time_limit=60.0)
+        test = await conformance_of(registered, hub.client)
         ended, answer = await hub.caller().call(registered, 0, 1)
     assert [step.name for step in test.steps if step.state is StepState.FAILED] == []
     assert ended.outcome is Outcome.OK
@@ -80,7 +76,7 @@ async def _tagger(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
     ids = [one["document_id"] for one in parameters["documents"] if one["source"] == SOURCE]
     _, fetched = await _posted(url, json.dumps({"patents": ids}), "application/json")
     rows = []
-    for line in fetched.splitlines():
+    for line in fetched.rstrip("\n").split("\n"):
         name, title, abstract = line.split("\t", 2)
         rows += annotated({"document_id": name, "title": title, "abstractText": abstract})
     query = f"apikey={custom['apikey']}&communicationId={parameters['communication_id']}"
@@ -88,15 +84,61 @@ async def _tagger(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
     await _posted(address, json.dumps(rows), "application/x-www-form-urlencoded")
 
 
-async def test_tagger_is_given_its_key_and_address_by_the_request(tmp_path: Path) -> None:
+async def test_tagger_passes_the_whole_test_with_key_and_address_of_the_request(
+    tmp_path: Path,
+) -> None:
     async with calling_hub(tmp_path) as hub, becalm_peer(calls=_tagger) as peer:
         custom = f"apikey={KEY.format('peer')}, apiurl={hub.address}api"
         options = f"documents=fetch\nsource={SOURCE}\ncustom_parameters={custom}\nexpired=iso"
-        ended, answer = await hub.send(peer, options=options)
+        registered = await hub.register(peer, options=options)
+        test = await conformance_of(registered, hub.client)
+        ended, answer = await hub.caller().call(registered, 0, 1)
+    assert test.passed, test.reasons()
     assert ended.outcome is Outcome.OK
     assert {task: answer.payloads[task] for task in FOUND} == FOUND
     expired = peer.asked[-1]["parameters"]["expired"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", expired)
+
+
+async def _sia(peer: BecalmPeer, parameters: dict[str, Any]) -> None:
+    """Behave as SIA: documents inline or by lists of ids, a date with T, genes without ids."""
+    assert datetime.fromisoformat(parameters["expired"]) > datetime.now(UTC)
+    found = []
+    for one in parameters["documents"]:
+        document = one
+        if one["source"].lower() == "abstract server":
+            url = f"{peer.hub}abstractserver/json?apikey={peer.key}"
+            body = json.dumps({"abstracts": [one["document_id"]]})
+            _, fetched = await _posted(url, body, "application/json")
+            [read] = json.loads(fetched)
+            document = {**one, "title": read["title"], "abstractText": read["text"]}
+        found += annotated(document)
+    genes = [{**one, "type": "GENE", "score": 1.0} for one in found]
+    for gene in genes:
+        del gene["database_id"]
+    headers = {"Content-Type": "application/json"}
+    await peer.call(parameters, json.dumps(genes), prefix="api", headers=headers)
+
+
+def _trusting(peer: BecalmPeer) -> Any:
+    """Take any key, as SIA does."""
+    return lambda asked: asked.update(becalm_key=peer.becalm_key)
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["source = INLINE", "documents = fetch\nsource = ABSTRACT SERVER"],
+    ids=["sia-inline", "sia-fetch"],
+)
+async def test_sia_passes_the_whole_test_and_finds_the_genes(tmp_path: Path, options: str) -> None:
+    async with calling_hub(tmp_path) as hub, becalm_peer(becalm_key="k", calls=_sia) as peer:
+        peer.reply = _trusting(peer)
+        registered = await hub.register(peer, options=f"{options}\nexpired = iso", tasks=["NER"])
+        test = await conformance_of(registered, hub.client)
+        ended, answer = await hub.caller().call(registered, 0, 1)
+    assert test.passed, test.reasons()
+    assert ended.outcome is Outcome.OK
+    assert answer.payloads["NER"] == [[5, "TP53", "gene"], [29, "BRCA1", "gene"]]
 
 
 async def test_document_service_gives_only_what_its_server_is_asked_about(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Spans of attempts: to a collector, where one is named; nothing otherwise."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

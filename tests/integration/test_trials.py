@@ -1,7 +1,5 @@
 """Trials: one article of a team's own choice, to its own server, from its page."""
 
-from __future__ import annotations
-
 import asyncio
 import html
 import json
@@ -97,7 +95,7 @@ async def test_each_line_has_a_verdict_beside_request_answer_and_time(
     assert TEXT in html.unescape(words[words.index("--data-raw") + 1])
     assert verdicts(page) == ["kept", "refused", "refused", "refused"]
     assert "1 kept of 4" in page.said
-    assert "confidence: expected ]0, 1], got 7.0" in page.said
+    assert "confidence: expected a confidence above 0 and up to 1, got 7.0" in page.said
     assert "ACT The answer has nothing for it." in page.said
     assert MARKUP not in page.text
     assert "to the last byte" in page.said
@@ -147,7 +145,7 @@ async def test_what_is_refused(running: Running, blue: Visitor) -> None:
         await register(running, url)
         long = await blue.post(PATH, ARTICLE, text="x" * (MOST_TEXT + 1))
         assert long.wrong == (422, {"text"})
-        assert "At most 80000 characters." in long.said
+        assert "at most 80,000 are allowed." in long.said
         assert (await blue.post(PATH, ARTICLE, text=" ")).wrong == (422, {"text"})
         assert [(await red.get(PATH)).status, (await red.post(PATH, ARTICLE)).status] == [404, 404]
         assert not called.is_set()
@@ -198,8 +196,7 @@ async def test_an_article_of_released_training_data_is_scored_and_no_other_gold_
         assert (error.refusal, error.field, error.message) == (404, "article", unknown)
 
     async def plan(phase: str, corpus: str, kind: str, lines: str) -> None:
-        of = {"challenge": "bc", "release": "test", "tasks": ("INT",), "kind": kind}
-        await running.do("phases.create", phase=phase, corpus=corpus, **of)
+        await running.add_phase(phase, corpus, tasks=("INT",), kind=kind)
         await gold(phase, lines)
 
     await plan("train", "both", "training", f"s1\t{right}\ns1\t{other}\ns2\t{right}\n")

@@ -1,7 +1,5 @@
 """A phase and its UniProt release: secondary accessions, live views, a release put into use."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import json
@@ -200,9 +198,7 @@ async def test_a_results_package_has_the_files_of_its_views(tmp_path, capsys):
         content = (tmp_path / "texts.zip").read_bytes()
         await running.do("corpora.import", corpus="few", source="texts.zip", content=content)
         await running.do("challenges.set", challenge="bc", title="Views")
-        await running.do(
-            "phases.create", challenge="bc", phase="test", corpus="few", release="test"
-        )
+        await running.add_phase("test", "few")
         given = {"phase": "test", "task": "INT"}
         await running.do("gold.set", **given, source="gold.tsv", content=GOLD_INT.encode())
         await running.do("teams.create", team="blue")

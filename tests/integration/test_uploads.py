@@ -1,7 +1,5 @@
 """Uploads of result files are counted in the store: no way of uploading passes a phase's limit."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -13,7 +11,7 @@ import pytest
 from metaserver.base.compression import pack_json
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import ArticleId
-from metaserver.operations.uploads import DAY, READS, compared, differing, prints_of
+from metaserver.operations.uploads import DAY, READS, compared, digests_of
 from tests.fakes.clock import ShiftedClock
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 
@@ -147,19 +145,11 @@ def test_an_upload_is_near_to_any_earlier_one_that_was_not() -> None:
     first = {ArticleId(str(number)): [True, 0.5] for number in range(100)}
     other = {article: [False, 0.5] for article in first}
     near = first | {ArticleId("0"): [False, 0.5]}
-    known = [pack_json(prints_of(one)) for one in (first, other)]
+    known = [pack_json(digests_of(one)) for one in (first, other)]
     found = compared(near, known)
-    assert (found.changed, found.prints) == (1, None)
+    assert (found.changed, found.digests) == (1, None)
     assert compared(first, known) == (100, None, None)  # equal to one: it says nothing new
     assert compared({article: [True, 0.6] for article in first}, known).changed == 0
     far = {article: [int(article) < 90, 0.5] for article in first}
     assert compared(far, known).changed == 10
-    assert compared(far, known).prints is not None
-
-
-def test_runs_are_compared_by_what_they_name() -> None:
-    before = prints_of({"1": [["P04637", 1, 0.5], ["Q00987", 2, 0.4]], "2": [True, 0.1, 1]})
-    again = prints_of({"1": [["P04637", 3, 0.9], ["Q00987", 7, 0.1]], "2": [True, 0.3, 9]})
-    assert differing(before, again) == 0
-    other = prints_of({"1": [["Q00987", 1, 0.5], ["P04637", 2, 0.4]], "3": [True, 0.1, 1]})
-    assert differing(before, other) == 3  # another order, one no longer there, one new
+    assert compared(far, known).digests is not None

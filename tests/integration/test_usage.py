@@ -1,7 +1,5 @@
 """Tokens and costs that teams declare: kept, shown to whom the plan says, the same after all."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -54,10 +52,9 @@ async def given(tmp_path: Path) -> Settings:
     """The settings of a hub whose training phase was answered by two teams."""
     given = await settings(tmp_path)
     async with at_work(given) as running:
-        await plan_phase(running, kind="training", visibility="public")
-        for team in ("blue", "red"):
-            await running.do("teams.create", team=team)
-        await running.do("phases.open", phase="test")
+        await plan_phase(
+            running, teams=["blue", "red"], is_open=True, kind="training", visibility="public"
+        )
         async with served(Kit(dear)) as one, served(Kit(plain)) as other:
             await answer_all(running, "blue", "asks-a-model", one)
             await answer_all(running, "red", "looks-up", other)

@@ -1,18 +1,13 @@
 """What the hub's own test says of a server, and what a team's says, step by step."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from annotators.check import check
 from metaserver.base.conformance import Conformance, ConformanceStep, StepState
-from metaserver.exchange.conformance.procedure import conformance
-from metaserver.exchange.http.client import open_client
 from metaserver.exchange.wire.validation import Vocabulary
-from metaserver.tasks.plugin import answered_tasks
-from tests.integration.callers import SECONDS, VOCABULARY, server
+from tests.integration.callers import SECONDS, VOCABULARY, conformance_of, server
 
 STEPS = {
     "a short article": "short article",
@@ -45,9 +40,7 @@ async def agreed(
     reads may be a slip of the pen.
     """
     lines: list[str] = []
-    tasks = list(answered_tasks().values())
-    async with open_client() as client:
-        run = await conformance(client, server(url), tasks, vocabulary, time_limit=limit)
+    run = await conformance_of(server(url), vocabulary=vocabulary, time_limit=limit)
     assert await check(url, limit=limit, show=lines.append) is run.passed, (lines, run.reasons())
     hub = {step.name: step for step in run.steps}
     for name, verdict in _of_team(lines).items():

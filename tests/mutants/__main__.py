@@ -3,8 +3,6 @@
 Exit status 1 when in a group fewer than 95 % are detected, those judged to be no fault left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

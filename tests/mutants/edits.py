@@ -5,8 +5,6 @@ is logged, and the words of an error. A change there is none of behaviour, or wo
 module is imported.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The groups of the core that are sampled, and the modules of each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The survivors that were judged to be no fault: the table of docs/testing.md."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

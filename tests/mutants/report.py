@@ -1,7 +1,5 @@
 """The report of a run: a table of the groups, and each survivor with its place."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from tests.mutants.judged import as_row

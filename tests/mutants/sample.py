@@ -4,8 +4,6 @@ Each mutant has a place that follows from the seed and its name alone, so that a
 function adds or removes only mutants of its own.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path

@@ -4,8 +4,6 @@ Only what has changed is measured again: changed test files, and those whose tes
 module. A change of what tests share (fakes, fixtures) measures all again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

@@ -3,8 +3,6 @@
 The report goes to the file that `MUTANTS_TIMES` names.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import defaultdict

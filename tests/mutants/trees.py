@@ -1,7 +1,5 @@
 """Copies of the checkout in a temporary folder: mutants are written there, never in itself."""
 
-from __future__ import annotations
-
 import compileall
 import os
 import py_compile

@@ -1,7 +1,5 @@
 """Tries mutants: each is written into a copy of the checkout, and its tests run there."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

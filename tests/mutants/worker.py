@@ -4,8 +4,6 @@ Third-party libraries are imported once, the project and its tests in each child
 changed. A child that takes too long is killed with all that it started.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -6,7 +6,6 @@ A pattern must not match a text in two ways: each is tried before the text is re
 import ast
 import re
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import product
@@ -16,10 +15,11 @@ import pytest
 
 from metaserver.base.errors import PeerError
 from metaserver.cli.logs import hidden
-from metaserver.corpus.prints import prints
+from metaserver.corpus.fingerprints import fingerprints
 from metaserver.curation.texts import folded_id
 from metaserver.exchange.protocols import polling
 from metaserver.exchange.protocols.polling import job_address
+from metaserver.operations.fields import NAME
 from metaserver.tasks.ipt import IPT
 from metaserver.uniprot.sources import KINDS
 from metaserver.web.access.refusals import WORDS
@@ -27,6 +27,7 @@ from tests.patterns import Pumps, grows, pattern_sites, sources, work_of
 
 AT_RUN_TIME: Mapping[str, tuple[str, Sequence[re.Pattern[Any]]]] = {
     "annotators.llm.grounding": ("finditer", [re.compile(r"(?<!\w)a\-a a(?!\w)")]),
+    "metaserver.operations.misfits": ("match", [re.compile(NAME), re.compile("[A-Za-z0-9._-]")]),
     "metaserver.store.schema": ("search", [re.compile(r'^key = "?(\w+)"?$', re.MULTILINE)]),
     "metaserver.uniprot.build": ("fullmatch", [re.compile(r"\.a\.([0-9]+)\.building")]),
     "metaserver.uniprot.sources": ("match", [kind.mark for kind in KINDS]),
@@ -34,7 +35,7 @@ AT_RUN_TIME: Mapping[str, tuple[str, Sequence[re.Pattern[Any]]]] = {
     "metaserver.exchange.wire.usual": ("split", [IPT._usual._hit]),
     "scoring.teams": ("search", []),  # its user's own pattern, an option of a command
 }
-"""By module, examples of the one pattern that a function makes of what it is given, and its use."""
+"""By module, examples of the patterns that a function makes of what it is given, and their use."""
 
 LONG_MARKS = ["\u0315\u0334", "\uff9e\u0334", "\u0f73\u0334", "\u0301"]
 """Combining marks that change places when a text is normalised, some of them in disguise."""
@@ -42,12 +43,12 @@ LONG_MARKS = ["\u0315\u0334", "\uff9e\u0334", "\u0f73\u0334", "\u0301"]
 
 @pytest.mark.slow
 def test_no_pattern_of_the_packages_takes_longer_than_its_text_is_long() -> None:
-    wrong, seen = [], Counter[str]()
+    wrong, seen = [], set()
     for site in pattern_sites():
         try:
             examples = list(product(site.uses, [site.pattern()]))
         except NameError:
-            seen[site.module] += 1
+            seen.add(site.module)
             assert site.module in AT_RUN_TIME, f"AT_RUN_TIME needs an example of {site}"
             use, patterns = AT_RUN_TIME[site.module]
             examples = list(product([use], patterns))
@@ -55,7 +56,7 @@ def test_no_pattern_of_the_packages_takes_longer_than_its_text_is_long() -> None
             work = work_of(pattern, use)
             wrong += [(site, text(20)) for text in Pumps(pattern).texts() if grows(work, text)]
     assert wrong == []
-    assert seen == dict.fromkeys(AT_RUN_TIME, 1)
+    assert seen == AT_RUN_TIME.keys()
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_patterns_are_made_where_the_test_of_patterns_sees_them() -> None:
 
 
 @pytest.mark.parametrize("marks", LONG_MARKS)
-@pytest.mark.parametrize("work", [prints, folded_id])
+@pytest.mark.parametrize("work", [fingerprints, folded_id])
 def test_marks_in_a_row_are_normalised_in_linear_time(work, marks):
     assert not grows(work, lambda size: "a" + marks * (size // 2))
 
@@ -111,7 +112,7 @@ def test_texts_are_normalised_in_one_module() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr in ("normalize", "is_normalized")
     }
-    assert modules == {"metaserver.corpus.prints"}
+    assert modules == {"metaserver.corpus.fingerprints"}
 
 
 def test_a_long_address_is_refused_before_it_is_normalised(monkeypatch):

@@ -15,7 +15,8 @@ INTEGRATION = Path(__file__).parents[1] / "integration"
 
 MARK = f"pytest.mark.{stores.ONE_STORE}"
 LEFT_OUT = {
-    "test_demo.py", "test_doctor_fleet.py", "test_hostile_answers.py", "test_hostile_files.py",
+    "test_chaos.py", "test_demo.py", "test_doctor_fleet.py", "test_hostile_answers.py",
+    "test_full_rate.py", "test_hostile_files.py",
     "test_hostile_servers.py", "test_job_board.py", "test_kill.py", "test_machines.py",
     "test_packaging.py", "test_process_database.py", "test_process_losses.py",
     "test_process_networks.py", "test_processes.py", "test_rehearse.py", "test_several.py",

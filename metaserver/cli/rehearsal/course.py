@@ -152,6 +152,12 @@ class HubProcess:
         if self._process is not None:
             await end_process(self._process, STOP_SECONDS)
 
+    async def ended(self) -> None:
+        """Wait until it has ended by itself, which it should not: raises `HubError`."""
+        assert self._process is not None
+        status = await self._process.wait()
+        raise HubError(f"the hub has ended, with status {status}: see {self._log}")
+
     async def new_token(self) -> str:
         """Return a new organiser token."""
         process = await _begin(

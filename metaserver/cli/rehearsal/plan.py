@@ -130,7 +130,12 @@ class Literature:
 
 
 def read_proteins(path: Path) -> Sequence[NamedProtein]:
-    """Read the proteins in a UniProt table with their gene names."""
+    r"""Read the proteins in a UniProt table with their gene names.
+
+    >>> _ = Path("names.tsv").write_text("Entry\tGene names\nP04637\tTP53 P53\n")
+    >>> read_proteins(Path("names.tsv"))
+    [NamedProtein(accession='P04637', name='TP53')]
+    """
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     return [NamedProtein(row["Entry"], row["Gene names"].split()[0]) for row in rows]

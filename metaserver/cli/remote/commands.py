@@ -48,7 +48,7 @@ def add_nouns(
 
 
 def _add_verb(below: argparse._SubParsersAction[argparse.ArgumentParser], outline: Outline) -> None:
-    role = f"\n\nNeeds a token of role {outline.role}." if outline.role else ""
+    role = f"\n\nNeeds a token of the role {outline.role}." if outline.role else ""
     parser = below.add_parser(
         outline.verb,
         help=_plain(outline.summary),
@@ -323,7 +323,9 @@ def fetch(hub: RemoteHub, path: str, places: Mapping[str, Any], file: IO[bytes])
         part = hub.ask("GET", path, places=places, query={"offset": at})
         content, total = base64.b64decode(part["content"]), part["size"]
         if not content or total > MOST_BYTES or (at and total != size):
-            raise HubError("the file was replaced meanwhile, or is too large: try again")
+            raise HubError(
+                "the file was replaced while it was being fetched, or is too large; try again"
+            )
         size = total
         file.write(content)
         at += len(content)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from metaserver.curation import psi_mi
-from metaserver.curation.experiments import Participant
+from metaserver.curation.experiments import Feature, Participant
 from metaserver.curation.exports.characters import date, one_line
 from metaserver.curation.exports.finished import FinishedCuration, Observation
 from metaserver.curation.exports.mitab import in_twos
@@ -20,7 +20,7 @@ from scoring.tables import Cell, csv_table
 
 OF_SIDE = (
     "protein", "entry", "symbol", "taxon", "experimental_role", "biological_role",
-    "identification", "feature",
+    "identification", "features",
 )  # fmt: skip
 COLUMNS = (
     "article", "pmid", "pmcid", "doi", "author", "journal", "year", "title", "interaction",
@@ -29,7 +29,7 @@ COLUMNS = (
     "experiment_note", "note", "probability", "curator", "decided",
 )  # fmt: skip
 BETWEEN = " | "
-"""What stands between two passages of evidence."""
+"""What stands between two passages of evidence, and between two features."""
 
 
 def write_csv(curations: Sequence[FinishedCuration]) -> bytes:
@@ -84,7 +84,7 @@ def _cells(
             _term(EXPERIMENTAL_ROLE, one.experimental_role),
             _term(BIOLOGICAL_ROLE, one.biological_role),
             _term(IDENTIFICATION, one.identification),
-            one.feature,
+            BETWEEN.join(map(_feature, one.features)),
         )
         cells |= {f"{name}_{side}": value for name, value in zip(OF_SIDE, values, strict=True)}
     return cells
@@ -93,6 +93,10 @@ def _cells(
 def _term(root: str, key: str) -> str:
     term = psi_mi.terms().under(root).get(key)
     return "" if term is None else f"{term.id} {term.name}"
+
+
+def _feature(one: Feature) -> str:
+    return " ".join(filter(None, (*one.term, one.name, one.range)))
 
 
 def _plain(cell: Cell) -> Cell:

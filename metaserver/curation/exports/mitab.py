@@ -137,7 +137,9 @@ def _columns(
             "Biological role(s)": _chosen(BIOLOGICAL_ROLE, participant.biological_role),
             "Experimental role(s)": _chosen(EXPERIMENTAL_ROLE, participant.experimental_role),
             "Type(s)": _term(PROTEIN),
-            "Annotation(s)": field("comment", participant.feature) if participant.feature else "",
+            "Feature(s)": "|".join(
+                field(one.term.name, one.range, one.name) for one in participant.features
+            ),
             "Stoichiometry(s)": same,
         }
         columns |= {f"{name} interactor {side}": text for name, text in of_side.items()}
@@ -220,6 +222,8 @@ def write_sda(curations: Sequence[FinishedCuration]) -> bytes:
     """Return the accepted pairs as sentences, sorted, each once; several articles have headings.
 
     Experiments that showed no interaction are left out.
+
+    Example: `MDM2 (uniprotkb:Q00987) binds to TP53 (uniprotkb:P04637) by two hybrid (MI:0018)`.
     """
     parts = []
     for curation in curations:

@@ -15,7 +15,7 @@ from lxml.etree import _Element
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation import psi_mi
-from metaserver.curation.experiments import HOSTS, Experiment, Participant
+from metaserver.curation.experiments import HOSTS, Experiment, Feature, Participant
 from metaserver.curation.exports.characters import date, one_line, xml_text
 from metaserver.curation.exports.finished import (
     CuratedArticle,
@@ -27,6 +27,7 @@ from metaserver.curation.exports.mitab import HOMO_OLIGOMER, comments
 from metaserver.curation.psi_mi import (
     AUTHORS,
     BIOLOGICAL_ROLE,
+    CERTAIN,
     COMMENT,
     EXPERIMENTAL_ROLE,
     FIGURE,
@@ -38,6 +39,7 @@ from metaserver.curation.psi_mi import (
     PRIMARY_REFERENCE,
     PROTEIN,
     PSI_MI,
+    UNDETERMINED,
     UNIPROT,
     YEAR,
     Term,
@@ -105,7 +107,8 @@ def _add_entry(
         participants = taking_part[place]
         names = [_label(curation.protein(one.accession)) for one in participants]
         _add_names(interaction, "-".join(names).lower())
-        _add_reference(interaction, _hub(curation), f"{curation.id}-{place}", IDENTITY)
+        hub = Term("", one_line(curation.origin.hub) or "metaserver")
+        _add_reference(interaction, hub, f"{curation.id}-{place}", IDENTITY)
         referred = _add(interaction, "experimentList")
         _add(referred, "experimentRef", experiments[_setting(observed)])
         _add_participants(interaction, participants, interactors, form, number)
@@ -206,10 +209,28 @@ def _add_participants(
             if term is not None:
                 parent = _add(participant, wrapper) if wrapper else participant
                 _add_term(parent, tag, term)
+        if one.features:
+            listed = _add(participant, "featureList")
+            for feature in one.features:
+                _add_feature(listed, feature, number())
         if are_same and form is PSI_30:
             _add(participant, "stoichiometry", value=HOMO_OLIGOMER)
-        if one.feature:
-            _add_attributes(participant, [one.feature])
+
+
+def _add_feature(listed: _Element, one: Feature, identifier: str) -> None:
+    feature = _add(listed, "feature", id=identifier)
+    if one.name:
+        _add_names(feature, one.name)
+    if one.term.id:
+        _add_term(feature, "featureType", one.term)
+    found = _add(_add(feature, "featureRangeList"), "featureRange")
+    for status, tag, position in (
+        ("startStatus", "begin", one.start),
+        ("endStatus", "end", one.end),
+    ):
+        _add_term(found, status, UNDETERMINED if position is None else CERTAIN)
+        if position is not None:
+            _add(found, tag, position=str(position))
 
 
 def _add_confidence(interaction: _Element, item: CuratedItem) -> None:
@@ -246,10 +267,6 @@ def _add_reference(parent: _Element, database: Term, value: str, kind: Term) -> 
     attributes |= {"refType": kind.name, "refTypeAc": kind.id}
     _add(reference, "primaryRef", **{name: text for name, text in attributes.items() if text})
     return reference
-
-
-def _hub(curation: FinishedCuration) -> Term:
-    return Term("", one_line(curation.origin.hub) or "metaserver")
 
 
 def _label(protein: CuratedProtein) -> str:

@@ -39,7 +39,9 @@ LEARNED = tuple(map(str, RANKED))
 ModelField = Annotated[int, Meta(ge=1, le=GREATEST, description="The model's number")]
 LearnedMethod = Annotated[
     Literal["auto", "stacked", "maxent"],
-    Meta(description="How it learns; auto: stacked where there is enough gold, else a fusion"),
+    Meta(
+        description="How it learns; auto: stacked if it is better than a fusion in cross-validation"
+    ),
 ]
 
 

@@ -22,10 +22,10 @@ from metaserver.curation.decisions import (
 from metaserver.curation.operations.curation_view import read_additions, read_event
 from metaserver.curation.operations.curations import (
     OneCuration,
-    Seen,
+    SeenEvents,
     open_entry,
     own_curation,
-    seen_curation,
+    read_curation,
 )
 from metaserver.curation.parts import CurationParts
 from metaserver.curation.store import curation_sets, curations
@@ -50,7 +50,7 @@ MOST_ADDED = 500
 class CurationBatch(OneCuration, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Events in their order; `seen` is the number of those that the caller knows."""
 
-    seen: Seen
+    seen: SeenEvents
     events: Annotated[
         tuple[CurationEvent, ...],
         Meta(min_length=1, max_length=MOST_AT_ONCE, description="The new events"),
@@ -119,7 +119,7 @@ async def append(hub: HubContext, caller: Caller, request: CurationBatch) -> App
 @operation("Curation.events", "GET /curations/{curation}/events", Role.CURATOR)
 async def events(hub: HubContext, caller: Caller, request: LogQuery) -> Sequence[LoggedEvent]:
     """Return a curation's events, in their order."""
-    entry = await seen_curation(hub, caller, request.curation)
+    entry = await read_curation(hub, caller, request.curation)
     async with hub.store.reading() as connection:
         entries = await curations.log(
             connection, entry.id, since=request.since, limit=request.limit

@@ -27,7 +27,7 @@ from metaserver.curation.exports.finished import (
 from metaserver.curation.exports.finishing import finish
 from metaserver.curation.exports.formats import FORMATS
 from metaserver.curation.operations.curation_view import CurationWork, published
-from metaserver.curation.operations.curations import OneCuration, read_work, seen_curation
+from metaserver.curation.operations.curations import OneCuration, read_curation, read_work
 from metaserver.curation.operations.requests import token_of
 from metaserver.curation.operations.withheld import require_shown
 from metaserver.curation.parts import CurationParts
@@ -100,7 +100,7 @@ class FoundTerm(msgspec.Struct, frozen=True, kw_only=True):
 async def export(hub: HubContext, caller: Caller, request: CurationExport) -> ExportedFile:
     """Return a submitted curation as a file (docs/curators.md)."""
     require_one_of(request.format, FORMATS, "format")
-    entry = await seen_curation(hub, caller, request.curation)
+    entry = await read_curation(hub, caller, request.curation)
     if entry.state is not CurationStanding.SUBMITTED:
         raise RefusedError(Refusal.STATE, "it is open: submit it first")
     name = _OUTSIDE.sub("_", entry.article).strip("_.")[:64] or f"curation-{entry.id}"
@@ -138,15 +138,28 @@ async def file_of(
     hub: HubContext, caller: Caller, entries: Sequence[CurationEntry], name: str, stem: str
 ) -> ExportedFile:
     """Return submitted curations as a file of a format; `RefusedError` if they are too many."""
+    return await written(caller, await finished_of(hub, caller, entries), name, stem)
+
+
+async def finished_of(
+    hub: HubContext, caller: Caller, entries: Sequence[CurationEntry]
+) -> Sequence[FinishedCuration]:
+    """Return submitted curations, as exports have them; `RefusedError` if they are too many."""
     if not entries:
         raise RefusedError(Refusal.STATE, "no curation is submitted yet")
     if sum(entry.length + entry.bytes for entry in entries) > MOST_CHARACTERS:
         message = f"more than {MOST_CHARACTERS:,} characters and events: export fewer curations"
         raise RefusedError(Refusal.TOO_LARGE, message)
-    made = [await _finished(hub, caller, entry) for entry in entries]
+    return [await _finished(hub, caller, entry) for entry in entries]
+
+
+async def written(
+    caller: Caller, made: Sequence[FinishedCuration], name: str, stem: str
+) -> ExportedFile:
+    """Return curations as a file of a format."""
     form = FORMATS[name]
-    written = await caller.aside(form.write, made)
-    return ExportedFile(source=f"{stem}{form.suffix}", media_type=form.media_type, content=written)
+    content = await caller.aside(form.write, made)
+    return ExportedFile(source=f"{stem}{form.suffix}", media_type=form.media_type, content=content)
 
 
 async def _finished(hub: HubContext, caller: Caller, entry: CurationEntry) -> FinishedCuration:
@@ -162,14 +175,14 @@ async def _finished(hub: HubContext, caller: Caller, entry: CurationEntry) -> Fi
 @operation("Curation.check", "GET /curations/{curation}/check", Role.CURATOR)
 async def check(hub: HubContext, caller: Caller, request: OneCuration) -> Sequence[MissingField]:
     """Return what MIMIx and IMEx require of the accepted pairs and is not said yet."""
-    entry = await seen_curation(hub, caller, request.curation)
+    entry = await read_curation(hub, caller, request.curation)
     return await caller.aside(missing, await _finished(hub, caller, entry))
 
 
 @operation("Curation.orthologs", "GET /curations/{curation}/orthologs/{accession}", Role.CURATOR)
 async def orthologs(hub: HubContext, caller: Caller, request: OneOrtholog) -> Sequence[NamedEntry]:
     """Return the entries of other species that share a protein's name and UniRef50 cluster."""
-    entry = await seen_curation(hub, caller, request.curation)
+    entry = await read_curation(hub, caller, request.curation)
     async with hub.store.reading() as connection:
         content = await curations.content(connection, entry.id)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, TypeAlias
 
@@ -221,6 +221,11 @@ async def curator_token(
 def adjudicates(entry: SetEntry, caller: Caller) -> bool:
     """Return whether a caller rules on a set's disagreements."""
     return caller.organiser or caller.token_id in entry.plan.adjudicators
+
+
+def reads_curations(entry: SetEntry, caller: Caller, seated: Collection[int]) -> bool:
+    """Return whether a caller reads submitted curations of an article whose seats others have."""
+    return adjudicates(entry, caller) and caller.token_id not in seated
 
 
 async def seen_set(hub: HubContext, caller: Caller, name: str) -> SetEntry:

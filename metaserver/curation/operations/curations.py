@@ -25,6 +25,7 @@ from metaserver.curation.basis import (
     undecided,
 )
 from metaserver.curation.decisions import MissingEventsError, fold
+from metaserver.curation.operations.curation_sets import reads_curations
 from metaserver.curation.operations.curation_view import (
     CurationDetail,
     CurationField,
@@ -57,7 +58,7 @@ MOST_CURATIONS = 5_000
 MOST_NAMED = 20
 """The most undecided candidates that a refusal names."""
 
-Seen = Annotated[
+SeenEvents = Annotated[
     int,
     Meta(
         ge=0, le=GREATEST, description="The number of the curation's events that the caller knows"
@@ -87,7 +88,9 @@ class CurationList(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 class Submission(OneCuration, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A curation to submit."""
 
-    seen: Annotated[Seen | None, Meta(description="Refuse it if there are other events")] = None
+    seen: Annotated[SeenEvents | None, Meta(description="Refuse it if there are other events")] = (
+        None
+    )
     undecided: Annotated[bool, Meta(description="Also with candidates without a decision")] = False
 
 
@@ -115,7 +118,7 @@ async def open_(hub: HubContext, caller: Caller, request: NewCuration) -> Curati
 @operation("Curation.get", "GET /curations/{curation}", Role.CURATOR)
 async def get(hub: HubContext, caller: Caller, request: OneCuration) -> CurationDetail:
     """Return a curation: text, candidates, and the state after all decisions."""
-    return await curation_detail(hub, caller, await seen_curation(hub, caller, request.curation))
+    return await _detail(hub, caller, await read_curation(hub, caller, request.curation))
 
 
 @operation("Curation.list", "GET /curations", Role.CURATOR)
@@ -232,6 +235,19 @@ async def seen_curation(hub: HubContext, caller: Caller, key: str) -> CurationEn
     return entry
 
 
+async def read_curation(hub: HubContext, caller: Caller, key: str) -> CurationEntry:
+    """Return a curation that the caller sees, or rules on.
+
+    An adjudicator reads the submitted curations of a set's articles at which others alone have
+    seats.
+    """
+    async with hub.store.reading() as connection:
+        entry = await curations.get(connection, key)
+        if entry is not None and await _is_judged(connection, caller, entry):
+            return entry
+    return await seen_curation(hub, caller, key)
+
+
 async def own_curation(hub: HubContext, caller: Caller, key: str) -> CurationEntry:
     """Return a curation on which the caller decides; `RefusedError` for any other."""
     entry = await seen_curation(hub, caller, key)
@@ -336,7 +352,21 @@ def _merged(
 
 async def curation_detail(hub: HubContext, caller: Caller, entry: CurationEntry) -> CurationDetail:
     """Return a curation as it is now; `RefusedError` while its candidates are withheld."""
-    entry = await seen_curation(hub, caller, entry.id)
+    return await _detail(hub, caller, await seen_curation(hub, caller, entry.id))
+
+
+async def _is_judged(connection: AsyncConnection, caller: Caller, entry: CurationEntry) -> bool:
+    """Return whether a caller rules on a submitted curation of others."""
+    of_set = await curation_sets.set_of(connection, entry.id)
+    if of_set is None or entry.state is not CurationStanding.SUBMITTED:
+        return False
+    seats = await curation_sets.seats(connection, of_set.id)
+    positions = {seat.position for seat in seats if seat.curation == entry.id}
+    seated = {seat.token_id for seat in seats if seat.position in positions}
+    return reads_curations(of_set, caller, seated)
+
+
+async def _detail(hub: HubContext, caller: Caller, entry: CurationEntry) -> CurationDetail:
     await require_shown(hub, caller, entry)
     async with hub.store.reading() as connection:
         content = await curations.content(connection, entry.id)

@@ -8,7 +8,7 @@ is, from answers that have real names elsewhere, learns nothing of a board's nam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -113,16 +113,15 @@ class CuratorNames:
             key=lambda vote: (-(vote.part or 0.0), vote.rank, vote.server),
         )
         mentions = tuple(
-            msgspec.structs.replace(mention, servers=self._all(mention.servers))
+            msgspec.structs.replace(
+                mention, servers=tuple(sorted(map(self.server, mention.servers)))
+            )
             for mention in candidate.mentions
         )
         return msgspec.structs.replace(candidate, votes=tuple(votes), mentions=mentions)
 
     def _named(self, vote: V) -> V:
         return msgspec.structs.replace(vote, server=self.server(vote.server))
-
-    def _all(self, servers: Sequence[str]) -> tuple[str, ...]:
-        return tuple(sorted(map(self.server, servers)))
 
     def _team(self, name: str) -> TeamName | None:
         team = self._teams.get(ServerName(name), "")

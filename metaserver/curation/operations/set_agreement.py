@@ -17,8 +17,16 @@ from metaserver.base.states import Role
 from metaserver.curation.adjudication import Disagreement, RulingChoice, check_adjudicator
 from metaserver.curation.decisions import CurationState, Decision, ItemDecision, fold
 from metaserver.curation.experiments import Place
-from metaserver.curation.operations.curation_sets import OneSet, adjudicates, seen_set
+from metaserver.curation.exports.finished import CuratedProtein
+from metaserver.curation.operations.curation_sets import (
+    OneSet,
+    adjudicates,
+    reads_curations,
+    seen_set,
+)
 from metaserver.curation.operations.curation_view import dated
+from metaserver.curation.parts import CurationParts
+from metaserver.curation.proteins import curated
 from metaserver.curation.sets import (
     SetArticle,
     agreement,
@@ -38,6 +46,7 @@ from metaserver.operations.table import operation
 MOST_SHOWN = 200
 MOST_WORDS = 2_000
 """The most disagreements of an answer, and characters of evidence of each side of one."""
+LONGEST_WORDS = 500
 
 SetTask = Annotated[str, Meta(max_length=16, description="ACT, INT or IPT")]
 
@@ -99,9 +108,10 @@ class ArticleAgreementDetail(msgspec.Struct, frozen=True, kw_only=True):
 class SetAgreement(msgspec.Struct, frozen=True, kw_only=True):
     """The agreement of a set's curators on a task, so far.
 
-    `pairs` have `f_score` (pooled items), `macro_f` and `masi`, of ACT `accuracy` and
-    `cohen_kappa`; `overall` has `krippendorff_alpha`, and `decisions_alpha`, that of accepted
-    against rejected by candidate. `articles` begin with those of the least agreement.
+    `pairs` have `f_score` (pooled items), `macro_f` and `masi`, of IPT `methods_f_score` (pairs
+    with methods), of ACT `accuracy` and `cohen_kappa`; `overall` has `krippendorff_alpha`, and
+    `decisions_alpha`, that of accepted against rejected by candidate. `articles` begin with those
+    of the least agreement.
     """
 
     set: str
@@ -112,38 +122,48 @@ class SetAgreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SideOfDisagreement(msgspec.Struct, frozen=True, kw_only=True):
-    """One curator's decision on an item, with the words of the text that were given as evidence."""
+    """One curator's decision on an item, with the words of the text that were given as evidence.
+
+    `experiments` are those of a pair in words, each cut to its first 500 characters. `curation` is
+    the curator's own, if the caller may read it.
+    """
 
     curator: str
+    curation: str
     decision: Decision
     reason: str
     note: str
-    method: str
+    experiments: tuple[str, ...]
     evidence: tuple[str, ...]
 
 
 class DisagreementDetail(msgspec.Struct, frozen=True, kw_only=True):
     """An item on which two curators differ; the item of ACT is empty, "accepted" is relevant.
 
-    `ruling` is empty while there is none.
+    `of_methods`: both accepted the pair, with other methods. `ruling` is empty while there is none.
     """
 
     article: str
     item: tuple[str, ...]
     first: SideOfDisagreement
     second: SideOfDisagreement
+    of_methods: bool
     ruling: str
     adjudicator: str
 
 
 class SetDisagreements(msgspec.Struct, frozen=True, kw_only=True):
-    """The disagreements of a set on a task; `total` of all, `left` without a ruling."""
+    """The disagreements of a set on a task; `total` of all, `left` without a ruling.
+
+    `proteins` has the names of the accessions in the items.
+    """
 
     set: str
     task: str
     total: int
     left: int
     disagreements: tuple[DisagreementDetail, ...]
+    proteins: Mapping[str, CuratedProtein]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,6 +174,7 @@ class SetWork:
     articles: Sequence[SetArticle]
     positions: Mapping[str, int]
     tokens: Mapping[str, Sequence[int]]  # of an article's curators, by seat
+    curations: Mapping[str, Sequence[str | None]]  # theirs, likewise
 
 
 @operation("CurationSets.agreement", "GET /curation-sets/{set}/agreement/{task}", Role.CURATOR)
@@ -216,8 +237,12 @@ async def get_disagreements(
         total=len(visible),
         left=len(unruled),
         disagreements=tuple(
-            [disagreement async for disagreement in _all_shown(hub, work, listed, rulings_made)]
+            [
+                disagreement
+                async for disagreement in _all_shown(hub, caller, work, listed, rulings_made)
+            ]
         ),
+        proteins=await caller.aside(_names_of, hub, work, listed),
     )
 
 
@@ -247,7 +272,7 @@ async def rule(hub: HubContext, caller: Caller, request: NewRuling) -> None:
         position=work.positions[request.article],
         item=question[1],
         choice=request.choice.value,
-        verdict=disagreement.verdict(request.choice),
+        outcome=disagreement.outcome(request.choice),
         adjudicator=caller.name,
         at=hub.clock(),
     )
@@ -309,6 +334,10 @@ async def load_work(hub: HubContext, entry: SetEntry, task: str) -> SetWork:
             corpus.ids[position]: [seat.token_id for seat in of_it]
             for position, of_it in by_position.items()
         },
+        curations={
+            corpus.ids[position]: [seat.curation for seat in of_it]
+            for position, of_it in by_position.items()
+        },
     )
 
 
@@ -327,7 +356,7 @@ async def rulings_of(
     rulings = {}
     for disagreement in disagreements:
         ruling = by_question.get(disagreement.question)
-        if ruling and disagreement.verdict(choice := RulingChoice(ruling.choice)) == ruling.verdict:
+        if ruling and disagreement.outcome(choice := RulingChoice(ruling.choice)) == ruling.outcome:
             rulings[disagreement.question] = choice, ruling.adjudicator
     return rulings
 
@@ -361,8 +390,19 @@ def _may_see(work: SetWork, caller: Caller, article: str) -> bool:
     return not is_own or plan.own or not plan.blind
 
 
+def _names_of(
+    hub: HubContext, work: SetWork, listed: Sequence[Disagreement]
+) -> Mapping[str, CuratedProtein]:
+    """Return the names of the proteins in disagreements."""
+    vocabulary = hub.phase(work.entry.phase).vocabulary
+    accessions = dict.fromkeys(one for disagreement in listed for one in disagreement.item)
+    entries = hub.part(CurationParts).proteins(vocabulary.name).entries(list(accessions))
+    return {accession: curated(entry) for accession, entry in entries.items()}
+
+
 async def _all_shown(
     hub: HubContext,
+    caller: Caller,
     work: SetWork,
     listed: Sequence[Disagreement],
     rulings_made: Mapping[tuple[str, tuple[str, ...]], tuple[RulingChoice, str]],
@@ -373,34 +413,41 @@ async def _all_shown(
     for article, of_it in groupby(listed, key=lambda disagreement: disagreement.article):
         at = work.positions[article]
         [text] = await hub.store.article_texts(corpus.id, range(at, at + 1))
+        is_judge = reads_curations(work.entry, caller, work.tokens[article])
+        keys = work.curations[article] if is_judge else ("", "")
         for disagreement in of_it:
-            yield _shown(disagreement, by_article[article], text, rulings_made)
+            yield _shown(disagreement, by_article[article], text, keys, rulings_made)
 
 
 def _shown(
     disagreement: Disagreement,
     article: SetArticle,
     text: str,
+    curations: Sequence[str | None],
     rulings_made: Mapping[tuple[str, tuple[str, ...]], tuple[RulingChoice, str]],
 ) -> DisagreementDetail:
     choice, adjudicator = rulings_made.get(disagreement.question, ("", ""))
     return DisagreementDetail(
         article=disagreement.article,
         item=disagreement.item,
-        first=_side(article.curators[1], disagreement.first, text),
-        second=_side(article.curators[2], disagreement.second, text),
+        first=_side(article.curators[1], curations[0], disagreement.first, text),
+        second=_side(article.curators[2], curations[1], disagreement.second, text),
+        of_methods=disagreement.of_methods,
         ruling=str(choice),
         adjudicator=adjudicator,
     )
 
 
-def _side(curator: str, decided: ItemDecision, text: str) -> SideOfDisagreement:
+def _side(
+    curator: str, curation: str | None, decided: ItemDecision, text: str
+) -> SideOfDisagreement:
     return SideOfDisagreement(
         curator=curator,
+        curation=curation or "",
         decision=decided.decision,
         reason=decided.reason,
         note=decided.note,
-        method=decided.method,
+        experiments=tuple(one.in_words()[:LONGEST_WORDS] for one in decided.experiments),
         evidence=tuple(_words(text, decided.evidence)),
     )
 

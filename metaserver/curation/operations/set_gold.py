@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import msgspec
@@ -15,13 +15,21 @@ from metaserver.base.phases import GoldChange, GoldVersion
 from metaserver.base.records import TaskName
 from metaserver.base.states import Role
 from metaserver.boards.gold import read_gold
+from metaserver.curation.exports.finished import FinishedCuration
 from metaserver.curation.exports.formats import FORMATS
-from metaserver.curation.operations.curation_exports import ExportedFile, FormatField, file_of
+from metaserver.curation.exports.ruled import Rulings, ruled
+from metaserver.curation.operations.curation_exports import (
+    ExportedFile,
+    FormatField,
+    finished_of,
+    written,
+)
 from metaserver.curation.operations.curation_sets import OneSet, seen_set
 from metaserver.curation.operations.set_agreement import SetWork, TaskOfSet, load_work, rulings_of
 from metaserver.curation.operations.set_proposals import proposals
 from metaserver.curation.sets import SetGold, bias_report, by_server, open_questions, set_gold
 from metaserver.curation.store import curation_sets, curations
+from metaserver.curation.store.curation_sets import SetEntry
 from metaserver.operations import gold
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
@@ -51,6 +59,9 @@ class SetExport(OneSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The submitted curations of a set, and the format to write them in."""
 
     format: FormatField = "json"
+    ruled: Annotated[
+        bool, Meta(description="One per article that both have submitted, by the rulings")
+    ] = False
 
 
 class ProposedGoldItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,7 +151,10 @@ async def publish(hub: HubContext, caller: Caller, request: NewGoldOfSet) -> Job
 
 @operation("CurationSets.export", "GET /curation-sets/{set}/export", Role.ORGANISER)
 async def export(hub: HubContext, caller: Caller, request: SetExport) -> ExportedFile:
-    """Return a set's submitted curations as a file."""
+    """Return a set's submitted curations as a file; `ruled`: what was accepted in the end.
+
+    A ruled one is refused while a disagreement has no ruling, also on the methods of a pair.
+    """
     require_one_of(request.format, FORMATS, "format")
     entry = await seen_set(hub, caller, request.set)
     async with hub.store.reading() as connection:
@@ -148,7 +162,33 @@ async def export(hub: HubContext, caller: Caller, request: SetExport) -> Exporte
         keys = [seat.curation for seat in seats if seat.state is CurationStanding.SUBMITTED]
         entries = [await curations.get(connection, key) for key in keys if key]
         existing = [entry for entry in entries if entry is not None]
-    return await file_of(hub, caller, existing, request.format, entry.name)
+    made = await finished_of(hub, caller, existing)
+    if request.ruled:
+        made = await _ruled(hub, entry, {one.id: one for one in made})
+    return await written(caller, made, request.format, entry.name)
+
+
+async def _ruled(
+    hub: HubContext, entry: SetEntry, made: Mapping[str, FinishedCuration]
+) -> Sequence[FinishedCuration]:
+    """Return one curation per article that both curators have submitted."""
+    by_article: dict[str, Rulings] = {}
+    for task in entry.plan.tasks:
+        work = await load_work(hub, entry, task)
+        questions = await asyncio.to_thread(open_questions, work.articles, task)
+        rulings = await rulings_of(hub, work, task, questions)
+        if unruled := len(questions) - len(rulings):
+            message = f"{unruled} of {len(questions)} disagreements on {task} have no ruling"
+            raise RefusedError(Refusal.STATE, message, field="ruled")
+        for one in questions:
+            decided = one, rulings[one.question][0]
+            by_article.setdefault(one.article, {})[one.task, one.item] = decided
+    pairs = [(article.article, work.curations[article.article]) for article in work.articles]
+    return [
+        ruled(made[first], made[second], by_article.get(article, {}))
+        for article, (first, second, *_) in pairs
+        if first and second and {first, second} <= made.keys()
+    ]
 
 
 async def _work(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetWork:

@@ -13,7 +13,7 @@ import msgspec
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation import psi_mi
 from metaserver.curation.decisions import CurationEvent, DecisionKind
-from metaserver.curation.experiments import HOSTS, MOST_PARTICIPANTS, Experiment
+from metaserver.curation.experiments import HOSTS, MOST_FEATURES, MOST_PARTICIPANTS, Experiment
 from metaserver.curation.mentions import LONGEST_QUOTE, Mentions, SentEvidence
 from metaserver.curation.operations.curation_view import CurationDetail
 from metaserver.curation.pages.rows import open_pairs, rejected_proteins
@@ -25,7 +25,8 @@ REDO = "redo"
 PLACE = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
 YEAR = re.compile(r"[0-9]{4}", re.ASCII)
 TAXON = re.compile(r"-?[0-9]{1,9}", re.ASCII)
-OF_PARTICIPANT = ("accession", "experimental_role", "biological_role", "identification", "feature")
+RANGE = re.compile(r"([0-9]{1,6}|\?)(?:-([0-9]{1,6}|\?))?", re.ASCII)
+OF_PARTICIPANT = ("accession", "experimental_role", "biological_role", "identification")
 BLANKS = re.compile(r"[\s,;]+")
 RELEVANT: Mapping[str, bool | None] = {"yes": True, "no": False, "": None}
 
@@ -90,7 +91,7 @@ def experiments_of(sent: Mapping[str, Any], known: Sequence[Experiment]) -> Cura
     try:
         number = int(str(sent.get("number", "")))
     except ValueError as error:
-        raise RefusedError(Refusal.INVALID, "is no number", field="number") from error
+        raise RefusedError(Refusal.INVALID, "must be a whole number", field="number") from error
     if not 0 <= number <= len(known):
         raise RefusedError(Refusal.STATE, "there is no such experiment any more", field="number")
     kept = [msgspec.to_builtins(one) for one in known]
@@ -102,7 +103,8 @@ def experiments_of(sent: Mapping[str, Any], known: Sequence[Experiment]) -> Cura
 
 def _experiment(sent: Mapping[str, Any]) -> dict[str, Any]:
     host = str(sent.get("host", "")).strip()
-    host = next((str(taxon) for taxon, name in HOSTS.items() if name.lower() == host.lower()), host)
+    begun = [taxon for taxon, name in HOSTS.items() if name.lower().startswith(host.lower())]
+    host = str(begun[0]) if len(begun) == 1 else host
     if host and not TAXON.fullmatch(host):
         message = "expected a name of the list, or a taxon such as 9606"
         raise RefusedError(Refusal.INVALID, message, field="host")
@@ -110,7 +112,7 @@ def _experiment(sent: Mapping[str, Any]) -> dict[str, Any]:
     for place in range(MOST_PARTICIPANTS):
         one = {name: _said(sent, name, f"{name}-{place}") for name in OF_PARTICIPANT}
         if one["accession"]:
-            participants.append(one)
+            participants.append(one | {"features": _features(sent, place)})
     words = {name: _said(sent, name) for name in ("method", "type", "figure", "note")}
     return words | {
         "host": int(host) if host else None,
@@ -119,10 +121,29 @@ def _experiment(sent: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _features(sent: Mapping[str, Any], place: int) -> list[dict[str, Any]]:
+    """Return the features of a participant; rows of which nothing is said are left out."""
+    result = []
+    for row in range(MOST_FEATURES):
+        kind, name, text = (
+            _said(sent, field, f"{field}-{place}-{row}")
+            for field in ("feature", "feature_name", "range")
+        )
+        if not (kind or name or text):
+            continue
+        match = RANGE.fullmatch(text or "?")
+        if match is None:
+            message = "expected such as 48, 48-94 or ?-94"
+            raise RefusedError(Refusal.INVALID, message, field="range")
+        start, end = (None if one == "?" else int(one) for one in (match[1], match[2] or match[1]))
+        result.append({"type": kind, "name": name, "start": start, "end": end})
+    return result
+
+
 def _said(sent: Mapping[str, Any], name: str, field: str = "") -> str:
     """Return a field's text; that of a term by its id, whether it has the id or a name."""
     text = str(sent.get(field or name, "")).strip()
-    root = ROOTS.get(name.replace("_", "-")) if name != "feature" else None
+    root = ROOTS.get(name.replace("_", "-"))
     return text if root is None else psi_mi.terms().named(root, text)
 
 
@@ -183,7 +204,7 @@ def _particulars(
 def _evidence(
     submitted: Mapping[str, Any], detail: CurationDetail, task: Task, item: tuple[str, ...]
 ) -> list[tuple[int, int]]:
-    """Return the passages of an item with another one, or without it if it was among them."""
+    """Return the passages of an item with another passage, or without it if it was among them."""
     places = [
         place
         for decision in detail.decisions

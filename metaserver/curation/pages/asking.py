@@ -92,8 +92,8 @@ def wording() -> dict[str, Wording]:
             f" hub knows. At most {MOST_ARTICLES} files and identifiers at a time.",
         ),
         "pmid": Wording(label="PMID", help="Of a text or file, so that its exports have it."),
-        "pmcid": Wording(label="PMCID"),
-        "doi": Wording(label="DOI"),
+        "pmcid": Wording(label="PMCID", help="Such as PMC2682512."),
+        "doi": Wording(label="DOI", help="Such as 10.1000/182, or its address."),
         "title": Wording(help="For your list; without one it is that of the article."),
         "tasks": Wording(
             choices=[(str(name), str(name)) for name in answered_tasks()], help="None: all."

@@ -27,7 +27,7 @@ WORDING = {
     ),
     "method": Wording(
         choices=[
-            ("auto", "stacked, or a fusion where there is too little gold"),
+            ("auto", "stacked or a fusion, whichever is better in cross-validation"),
             ("stacked", "stacked: the panel's features and each server's"),
             ("maxent", "maximum entropy, as in the overview of BioCreative II.5"),
         ]

@@ -17,7 +17,7 @@ from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation import psi_mi
 from metaserver.curation.completeness import MissingField
 from metaserver.curation.decisions import DecisionKind
-from metaserver.curation.experiments import HOSTS, Experiment, Participant
+from metaserver.curation.experiments import HOSTS, MOST_FEATURES, Experiment, Feature, Participant
 from metaserver.curation.exports.formats import FORMATS
 from metaserver.curation.operations import curation_events, curation_exports, curations, requests
 from metaserver.curation.operations.curation_events import CurationBatch, LoggedEvent, LogQuery
@@ -27,7 +27,7 @@ from metaserver.curation.operations.requests import RequestDetail, RequestQuery
 from metaserver.curation.pages.acts import event_of, experiments_of
 from metaserver.curation.pages.likelihood import likelihood
 from metaserver.curation.pages.rows import CandidateRow, marked_text, rows_of
-from metaserver.curation.psi_mi import METHOD, ROOTS, TYPE
+from metaserver.curation.psi_mi import METHOD, ROOTS, TYPE, Term
 from metaserver.operations import releases
 from metaserver.operations.releases import EntrySearch
 from metaserver.uniprot import NamedEntry
@@ -69,7 +69,9 @@ COMMANDS: Sequence[PageCommand] = (
     PageCommand("quote", "Quote by number", ("1…9",), "take a shown sentence, or leave it out"),
     PageCommand("species", "Other species", ("s",), "the same protein of another species"),
     PageCommand("add", "Add", ("+", "/"), "add a protein, by name or accession"),
-    PageCommand("pair", "Pair", ("m",), "mark the first, then the second; itself: a homomer"),
+    PageCommand(
+        "pair", "Pair", ("m",), "add a pair: mark two proteins, or choose them in the list of pairs"
+    ),
     PageCommand("method", "Method", ("d",), "interaction detection method of a pair"),
     PageCommand(
         "another", "Another method", ("D",), "one more experiment, by its method (Shift+d)"
@@ -77,9 +79,14 @@ COMMANDS: Sequence[PageCommand] = (
     PageCommand("type", "Type", ("y",), "interaction type of a pair; else it follows the method"),
     PageCommand("figure", "Figure", ("#",), "figure or table of the pair's last experiment"),
     PageCommand(
-        "negative", "No interaction", ("!",), "the pair's last experiment showed none, or did"
+        "negative",
+        "No interaction",
+        ("!",),
+        "the pair's last experiment showed no interaction, or did",
     ),
-    PageCommand("same", "Same as last", ("=",), "method, host and roles as of the pair before"),
+    PageCommand(
+        "same", "Same as last", ("=",), "method, host, figure and roles as of the pair before"
+    ),
     PageCommand("form", "Experiments", ("f",), "all experiments of a pair, on a page of their own"),
     PageCommand("relevant", "Article relevant", ("t",), "the article is relevant, not, undecided"),
     PageCommand("note", "Note", ("o",), "a note on the candidate"),
@@ -172,6 +179,7 @@ class DeskPages:
                 least=likelihood(0.0),
                 methods=psi_mi.terms().branch(METHOD),
                 types=psi_mi.terms().branch(TYPE),
+                features=features_in(detail),
                 formats=FORMATS,
                 may_decide=detail.own and detail.state is CurationStanding.OPEN,
                 find=request.query.get("find", ""),
@@ -238,7 +246,7 @@ class DeskPages:
         raise web.HTTPSeeOther(f"{desk_path(detail.curation)}#{after}")
 
     async def experiments(self, request: web.Request) -> web.Response:
-        """Answer with the experiments of a pair, a form each, and one for another."""
+        """Answer with the experiments of a pair, a form each, and a form for another."""
         return await self._experiments(request, await self._detail(request))
 
     async def _experiments(
@@ -264,6 +272,8 @@ class DeskPages:
                 (one, (*one.taking_part(item), Participant(accession=""))) for one in (*known, new)
             ],
             known=len(known),
+            new_feature=Feature(type=""),
+            most_features=MOST_FEATURES,
             said={key: entry.term.name for key, entry in terms.entries.items()},
             like=last is not None,
             hosts=HOSTS,
@@ -372,6 +382,20 @@ def experiments_in(detail: CurationDetail, item: tuple[str, ...]) -> Sequence[Ex
     """Return the experiments that a pair has."""
     pairs = (one for one in detail.decisions if (one.task, one.item) == (Task.IPT, item))
     return next((one.experiments for one in pairs), ())
+
+
+def features_in(detail: CurationDetail) -> Sequence[Term]:
+    """Return the types of the features that experiments have."""
+    return list(
+        dict.fromkeys(
+            feature.term
+            for decided in detail.decisions
+            for experiment in decided.experiments
+            for one in experiment.participants
+            for feature in one.features
+            if feature.term.id
+        )
+    )
 
 
 def _after(groups: Mapping[str, Sequence[CandidateRow]], last: str) -> str:

@@ -181,7 +181,7 @@ def rows_of(detail: CurationDetail) -> Mapping[str, Sequence[CandidateRow]]:
 
 
 def open_pairs(detail: CurationDetail) -> Sequence[tuple[str, ...]]:
-    """Return the pairs, candidates and added ones, that are not rejected."""
+    """Return the pairs, candidates and added pairs, that are not rejected."""
     decisions = {one.item: one.decision for one in detail.decisions if one.task == Task.IPT}
     items = [one.item for one in detail.candidates if one.task == Task.IPT]
     return [

@@ -38,6 +38,7 @@ MEASURES: Mapping[str, str] = {
     "masi": "MASI",
     "accuracy": "equal classes",
     "cohen_kappa": "Cohen's κ",
+    "methods_f_score": "F with methods",
     "krippendorff_alpha": "Krippendorff's α",
     "decisions_alpha": "α of decisions",
 }

@@ -2,6 +2,7 @@
 import { chooserIsOpen } from "./curate_choose.js";
 import { pick, run, unmark } from "./curate_commands.js";
 import { answered, byId, candidates, isOpen, journal, renew, request, showTask } from "./curate_desk.js";
+import { fieldOf } from "./curate_keys.js";
 import { followServers } from "./curate_servers.js";
 
 const keys = new Map([["ArrowDown", "down"], ["ArrowUp", "up"]]);
@@ -13,8 +14,7 @@ const LETTERS = "curate-letters";
 function pressed(event) {
   const { key, target } = event;
   if (chooserIsOpen() || byId("keys").open || event.altKey || event.metaKey) return;
-  const field = target.closest("input:not([type=checkbox]), select, textarea");
-  if (field && !field.closest("dialog:not([open])")) return; // one just closed may keep the focus
+  if (fieldOf(target)) return;
   if (event.ctrlKey) {
     if (key !== "Enter") return;
     event.preventDefault();

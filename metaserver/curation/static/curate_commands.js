@@ -9,7 +9,7 @@ import { inForce, keyOf, pairOf } from "./curate_fold.js";
 const MOST_EVIDENCE = 50; // passages of an item, as metaserver/curation/decisions.py has it
 const MOST_PAIRS = 500; // that are rejected with their protein, as there
 
-const NO_PAIR = "There is no pair: m marks its two proteins";
+const NO_PAIR = "There is no pair: m adds one";
 
 let first = null; // of a pair: the row that was marked
 
@@ -141,22 +141,43 @@ async function otherSpecies() {
   goOn();
 }
 
+// Adds a pair: of two proteins marked in their list, or chosen by their places in it from the pairs.
 async function pair() {
   const { row } = candidates;
-  if (!row || row.dataset.task !== "INT") return say("Choose a protein first.");
+  if (candidates.task === "IPT") {
+    const one = await protein("A pair of which protein?");
+    const other = one && (await protein(`${nameOf(one)} binds …? Itself: a homomer.`));
+    return other && addPair(one, other);
+  }
+  if (!row) return say("Choose a protein first.");
   if (!first) {
     first = row;
     row.classList.add("first");
     return say(`${nameOf(row)} binds …? Mark the second with m; m again: itself.`);
   }
-  const item = pairOf(first.dataset.item, row.dataset.item);
-  const names = `${nameOf(first)} – ${nameOf(row)}`;
+  const one = first;
   unmark();
+  return addPair(one, row);
+}
+
+function protein(title) {
+  const first = candidates.rows("INT").map((row, place) => ({
+    key: place < 9 ? String(place + 1) : "",
+    label: nameOf(row),
+    detail: `${itemOf(row)} ${row.querySelector(".symbol").textContent}`,
+    value: row,
+  }));
+  const search = async (words) =>
+    ranked(words, first, ({ label, detail }) => [label, ...detail.split(" ")]).map((one) => ({ ...one, key: "" }));
+  return choose({ title, first, search });
+}
+
+async function addPair(one, other) {
+  const item = pairOf(one.dataset.item, other.dataset.item);
   if (!(await meant(item))) return;
   record("pair", null, { task: "IPT", item });
-  const made = candidates.find(keyOf("IPT", item));
-  candidates.select(made);
-  say(`${names}: pair added`);
+  move(candidates.find(keyOf("IPT", item)));
+  say(`${nameOf(one)} – ${nameOf(other)}: pair added`);
 }
 
 export function unmark() {
@@ -189,7 +210,8 @@ async function setTerm(name, terms, question, another = false) {
   if (another) {
     const all = [...state.items.values()].flatMap((one) => one.experiments);
     const same = all.findLast((one) => one[name] === chosen) ?? { [name]: chosen };
-    record("experiments", row, { experiments: [...experiments, like(same, itemOf(row))] });
+    const made = like({ ...same, figure: "" }, itemOf(row));
+    record("experiments", row, { experiments: [...experiments, made] });
   } else record("method", row, { method, type, [name]: chosen });
   say(`${nameOf(row)}: ${termName(chosen)}`);
 }
@@ -204,12 +226,13 @@ function changeLast(change) {
   say([nameOf(row), last.figure, last.negative && "no interaction"].filter(Boolean).join(" · "));
 }
 
-// Its figure or table; the one said last comes first.
+// Its figure or table; of the others, the one said last comes first.
 async function figure() {
   const row = currentPair();
   if (!row) return refuse(NO_PAIR);
+  const now = decided(row)?.experiments.at(-1)?.figure;
   const said = journal.events.flatMap(({ detail }) => detail?.experiments ?? []).map((one) => one.figure);
-  const last = [...new Set(said.filter(Boolean).reverse())].slice(0, 5);
+  const last = [...new Set(said.filter((one) => one && one !== now).reverse())].slice(0, 5);
   const option = (words) => ({ label: words, value: words });
   const chosen = await choose({
     title: `Which figure or table shows ${nameOf(row)}?`,
@@ -222,12 +245,13 @@ async function figure() {
 // The pair that a command is for.
 const currentPair = () => (candidates.task === "IPT" ? candidates.row : candidates.current.get("IPT"));
 
-// An experiment as another: its methods, host and roles by place, as `Experiment.like` of the hub.
-function like({ method = "", type = "", host = null, participants = [] }, item) {
+// An experiment as another: its methods, host, figure and roles by place, as `Experiment.like` of
+// the hub.
+function like({ method = "", type = "", host = null, figure = "", participants = [] }, item) {
   const roles = participants.length === item.length ? participants : [];
   return {
-    method, type, host,
-    participants: roles.map((one, number) => ({ ...one, accession: item[number], feature: "" })),
+    method, type, host, figure,
+    participants: roles.map((one, number) => ({ ...one, accession: item[number], features: [] })),
   };
 }
 
@@ -246,7 +270,8 @@ function sameAsLast() {
   record("experiments", row, {
     experiments: [...(decided(row)?.experiments ?? []), like(last, item)],
   });
-  say(`${nameOf(row)}: ${termName(last.method)}, as the pair before`);
+  const said = [termName(last.method), last.figure].filter(Boolean).join(", ");
+  say(`${nameOf(row)}: ${said}, as the pair before`);
 }
 
 // Leads to the form of a pair's experiments when all decisions are saved.

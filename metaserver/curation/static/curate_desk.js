@@ -16,7 +16,8 @@ const terms = (id) => [...(byId(id)?.options ?? [])].map(({ value, label, datase
   ({ value, label, also: dataset.also?.split("|") ?? [] }));
 export const methods = terms("methods");
 export const types = terms("types");
-export const termName = (id) => [...methods, ...types].find(({ value }) => value === id)?.label ?? id;
+const features = terms("features");
+export const termName = (id) => [...methods, ...types, ...features].find(({ value }) => value === id)?.label ?? id;
 
 export let state = fold([]);
 let version = Number(desk.dataset.version);
@@ -102,7 +103,9 @@ export function renew() {
   state = fold(journal.events);
   for (const [key, one] of state.items) {
     const row = candidates.find(key) ?? addRow(one);
-    candidates.decide(row, { ...one, method: one.method && termName(one.method) });
+    const { experiments = [], method } = one;
+    const none = experiments.length && experiments.every(({ negative }) => negative);
+    candidates.decide(row, { ...one, method: none ? "no interaction" : method && termName(method) });
   }
   for (const task of candidates.lists.keys()) {
     for (const row of candidates.rows(task)) if (!decided(row)) candidates.decide(row);
@@ -168,13 +171,19 @@ function draw(row) {
 let whyIsOpen = false; // of each row from now on
 byId("detail").addEventListener("toggle", ({ target }) => (whyIsOpen = target.open), true);
 
+// A feature in words: `mutation K48R 48-48`; its range as `Feature.range` of the hub.
+const featureName = ({ type, name, start, end }) =>
+  [termName(type), name, (start || end) && `${start ?? "?"}-${end ?? "?"}`].filter(Boolean).join(" ");
+
 // What the curator said of the current row, in words.
 function standing(row) {
   const { reason, experiments = [], note } = decided(row) ?? {};
   const { decision } = row.dataset;
-  const shown = experiments.map(({ method, type, figure, negative }) =>
-    [method && termName(method), type && termName(type), figure, negative && "no interaction"]
-      .filter(Boolean).join(" · "));
+  const shown = experiments.map(({ method, type, figure, negative, participants = [] }) =>
+    [
+      method && termName(method), type && termName(type), figure,
+      ...participants.flatMap((one) => (one.features ?? []).map(featureName)), negative && "no interaction",
+    ].filter(Boolean).join(" · "));
   const why = reason ? `${decision}: ${reason}` : decision;
   byId("standing").textContent = [why, shown.filter(Boolean).join("; "), note && `note: ${note}`].filter(Boolean).join(" · ");
 }
@@ -224,6 +233,7 @@ function quotes(row) {
 }
 
 export function showTask(task) {
+  const focused = document.activeElement === candidates.row; // it is about to be hidden
   candidates.task = task;
   for (const section of document.querySelectorAll("section.task")) {
     section.hidden = section.dataset.task !== task;
@@ -234,7 +244,7 @@ export function showTask(task) {
   const row = candidates.row ?? candidates.rows()[0];
   byId("detail").hidden = !row;
   if (!row) pin(false);
-  if (row) candidates.select(row);
+  if (row) candidates.select(row, focused);
   else article.show([]);
 }
 

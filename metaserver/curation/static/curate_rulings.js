@@ -1,5 +1,6 @@
 // Rulings on disagreements: a key presses a button of the current one, whose form is sent without
 // leaving the page; the current one is that in focus.
+import { fieldOf } from "./curate_keys.js";
 
 const rows = [...document.querySelectorAll(".rulings > li[data-ruling]")];
 const letters = document.getElementById("letters");
@@ -47,7 +48,7 @@ for (const row of rows) {
 
 document.addEventListener("keydown", (event) => {
   if (event.altKey || event.ctrlKey || event.metaKey || !letters.checked) return;
-  if (event.target.closest("input:not([type=checkbox]), textarea, select")) return;
+  if (fieldOf(event.target)) return;
   if (event.key === "j") go(at + 1);
   else if (event.key === "k") go(at - 1);
   else {

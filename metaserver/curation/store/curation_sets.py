@@ -54,13 +54,13 @@ class SeatEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RulingEntry:
-    """A ruling on a disagreement, and what it decided then; the item of ACT is empty."""
+    """A ruling on a disagreement, and its outcome then; the item of ACT is empty."""
 
     task: str
     position: int
     item: tuple[str, ...]
     choice: str
-    verdict: str
+    outcome: str
     adjudicator: str
     at: float
 
@@ -229,7 +229,7 @@ async def rulings(connection: AsyncConnection, set_id: int, task: str) -> Sequen
             position=row.position,
             item=tuple(row.item.split()),
             choice=row.choice.partition(" ")[0],
-            verdict=row.choice.partition(" ")[2],
+            outcome=row.choice.partition(" ")[2],
             adjudicator=row.adjudicator,
             at=row.at,
         )
@@ -247,7 +247,7 @@ async def rule(connection: AsyncConnection, set_id: int, ruling: RulingEntry) ->
     }
     same = [curation_rulings.c[name] == value for name, value in key.items()]
     await connection.execute(sa.delete(curation_rulings).where(*same))
-    choice = f"{ruling.choice} {ruling.verdict}"
+    choice = f"{ruling.choice} {ruling.outcome}"
     more = {"choice": choice, "adjudicator": ruling.adjudicator, "at": ruling.at}
     await connection.execute(sa.insert(curation_rulings).values(**key, **more))
 

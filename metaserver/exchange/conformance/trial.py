@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,16 +20,23 @@ from metaserver.exchange.http.articles import ArticleTexts
 from metaserver.exchange.http.caller import ArticleCaller, PhaseArticles
 from metaserver.exchange.http.channel import HttpChannel
 from metaserver.exchange.http.client import USER_AGENT, HttpClient
-from metaserver.exchange.http.curl import curl_command
 from metaserver.exchange.http.slots import SlotUse
+from metaserver.exchange.http.target import HIDDEN, ServerTarget
 from metaserver.exchange.http.transfer import Exchange
-from metaserver.exchange.protocols.plugin import ReaderFactory, Request, Response
+from metaserver.exchange.protocols.plugin import (
+    ReaderFactory,
+    RenderedBody,
+    Request,
+    Response,
+)
 from metaserver.exchange.wire.contract import Completion, Report, Severity, described
 from metaserver.exchange.wire.validation import Part, Vocabulary
 from metaserver.exchange.wire.xmlrpc import escape_text
 
 SHOWN_LINES: Final = 200
 """The maximum lines shown of a task's answer."""
+SHOWN_BODY: Final = 200_000
+"""The maximum characters shown of a request's body."""
 SHOWN_REASONS: Final = 5
 """The maximum problems shown of a line."""
 _LONGEST, _LONGEST_VALUE, _MEMBERS = 300, 80, 20
@@ -132,18 +140,50 @@ async def trial(
     request = ""
     if requests:
         target = client.target(server)
-        hide, request = target.hide, await curl_command(requests[0], target, USER_AGENT)
+        hide, request = target.hide, await _curl_command(requests[0], target, USER_AGENT)
     answered = attempt.outcome in ANSWERED
-    told = {problem for part in noted for problem in part.told()}
+    reported = {problem for part in noted for problem in part.reported()}
     return Tried(
         attempt=attempt,
         request=request,
         requests=len(requests),
         raw=beginning(attempt.raw, shown),
         tasks=tuple(part.tried(hide, answered=answered) for part in noted),
-        problems=tuple(each for each in attempt.problems if (each.path, each.message) not in told),
+        problems=tuple(
+            each for each in attempt.problems if (each.path, each.message) not in reported
+        ),
         payloads={} if checked is None else checked.payloads,
     )
+
+
+async def _curl_command(request: Request, target: ServerTarget, user_agent: str) -> str:
+    """Return a request as a command of a POSIX shell, with `***` in the place of each secret."""
+    place, secret_headers = target.at(request.url)
+    query = f"?{HIDDEN}" if place.raw_query_string else ""
+    headers = {"User-Agent": user_agent, "Accept-Encoding": "gzip"}
+    if request.accept:
+        headers["Accept"] = request.accept
+    if request.content_type:
+        headers["Content-Type"] = request.content_type
+    headers |= {name: _masked(name, value) for name, value in secret_headers.items()}
+    parts = [f"curl --compressed --request {request.method}"]
+    parts += [f"--header {shlex.quote(f'{name}: {value}')}" for name, value in headers.items()]
+    if request.body is not None:
+        body = request.body
+        content = await body.render() if isinstance(body, RenderedBody) else body
+        text = target.hidden(content).decode("utf-8", "replace")
+        more = len(text) - SHOWN_BODY
+        text = f"{text[:SHOWN_BODY]}… {more:,} more characters" if more > 0 else text
+        parts.append(f"--data-raw {shlex.quote(text)}")
+    address = str(place.with_query(None).with_fragment(None)) + query
+    parts.append(shlex.quote(address))
+    return " \\\n  ".join(parts)
+
+
+def _masked(name: str, value: str) -> str:
+    """Return the value of a header that proves the hub to the server: its scheme alone."""
+    scheme, space, _ = value.partition(" ")
+    return f"{scheme} {HIDDEN}" if name == "Authorization" and space else HIDDEN
 
 
 def _id_of(text: str) -> ArticleId:
@@ -208,7 +248,7 @@ class _NotedPart:
         """Return the number of hits in the valid part."""
         return self._part.count(payload)
 
-    def told(self) -> Iterator[tuple[str, str]]:
+    def reported(self) -> Iterator[tuple[str, str]]:
         """Yield the problems that are shown at a line: path and message."""
         for problems in self._report.by_line.values() if self._report else ():
             yield from ((problem.path, problem.message) for _, problem in problems)

@@ -26,7 +26,7 @@ class Keyring:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._path = path
+        self.path = path
         self._fernet: Fernet | None = None
 
     def seal(self, secret: str, *, first: bool = True) -> str:
@@ -40,7 +40,7 @@ class Keyring:
             self._fernet = self._sealing(first=first)
         except FileNotFoundError as error:
             message = (
-                f"the key file {self._path} is missing, and stored credentials were sealed with it:"
+                f"the key file {self.path} is missing, and stored credentials were sealed with it:"
                 " put it back, or make another and enter them all again (docs/security.md)"
             )
             raise HubError(message) from error
@@ -70,7 +70,7 @@ class Keyring:
     def digest(self) -> str:
         """Return a digest of the key's file, by which processes compare keys; empty without one."""
         try:
-            key = b"" if self._path is None else self._path.read_bytes().strip()
+            key = b"" if self.path is None else self.path.read_bytes().strip()
         except OSError:
             return ""
         return hashlib.sha256(b"metaserver key " + key).hexdigest()[:DIGITS] if key else ""
@@ -79,21 +79,21 @@ class Keyring:
         try:
             return self._opening().decrypt(sealed.encode()).decode()
         except InvalidToken:
-            if self._path is None:
+            if self.path is None:
                 raise
             self._fernet = None  # the file may have been replaced meanwhile
             return self._opening().decrypt(sealed.encode()).decode()
 
     def _sealing(self, *, first: bool) -> Fernet:
-        if self._path is None:
+        if self.path is None:
             return self._opening()
         if first:
-            _make(self._path)
-        return read_key(self._path)
+            _make(self.path)
+        return read_key(self.path)
 
     def _opening(self) -> Fernet:
         if self._fernet is None:
-            path = self._path
+            path = self.path
             self._fernet = Fernet(Fernet.generate_key()) if path is None else read_key(path)
         return self._fernet
 

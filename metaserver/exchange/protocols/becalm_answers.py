@@ -119,7 +119,9 @@ class BecalmReading:
             message = f"not UTF-8: {error.reason} at byte {error.start}"
             raise PeerError(Outcome.SYNTAX, message) from error
         if text.count("\t") + text.count("\n") > self._limits.values:
-            raise PeerError(Outcome.TOO_LARGE, f"more than {self._limits.values:,} values")
+            raise PeerError(
+                Outcome.TOO_LARGE, f"the answer has more than {self._limits.values:,} values"
+            )
         for line, row in _rows(text):
             self._annotation(f"line {line}", f"line {line}, column ", row)
         return self._found.answer()

@@ -66,7 +66,11 @@ def whole_body(limits: Limits) -> Any:
 
 
 def read_json(body: bytes, limits: Limits) -> Any:
-    """Return a JSON text's value; its time grows with the body's size."""
+    """Return a JSON text's value; its time grows with the body's size.
+
+    >>> read_json(b'{"id": "P04637"}', Limits())
+    {'id': 'P04637'}
+    """
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -74,7 +78,7 @@ def read_json(body: bytes, limits: Limits) -> Any:
             Outcome.SYNTAX, f"not UTF-8: {error.reason} at byte {error.start}"
         ) from error
     if sum(map(text.count, BEFORE_VALUES)) > limits.values:
-        raise PeerError(Outcome.TOO_LARGE, f"more than {limits.values:,} values")
+        raise PeerError(Outcome.TOO_LARGE, f"the answer has more than {limits.values:,} values")
     try:
         value = json.loads(
             text, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_int=_integer

@@ -88,7 +88,11 @@ class AnswerOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 @lru_cache(maxsize=1_024)
 def read_options(text: str, kind: type[S]) -> S:
-    """Return the options in a text; raises `ValueError` that names the option."""
+    """Return the options in a text; raises `ValueError` that names the option.
+
+    >>> read_options("score_max = 100", AnswerOptions).score_max
+    100.0
+    """
     values: dict[str, object] = {}
     info = kinds.type_info(kind)
     assert isinstance(info, kinds.StructType)

@@ -145,11 +145,12 @@ def _body(channel: ServerChannel, call: ArticleCall) -> RenderedBody:
 
 
 def ascii_body(body: bytes) -> bytes:
-    """Return a request with a character reference for each character beyond ASCII.
+    """Return a request with character references beyond ASCII, and without an empty line.
 
-    Libraries that take bytes for characters (Tcl's) read it rightly; so does every other.
+    Libraries that take bytes for characters, and an empty line for the end of the header (Tcl's),
+    read it rightly; so does every other.
     """
-    return body.decode().encode("ascii", "xmlcharrefreplace")
+    return body.decode().encode("ascii", "xmlcharrefreplace").replace(b"\n\n", b"\n&#10;")
 
 
 def _template(channel: ServerChannel, call: ArticleCall) -> CallTemplate:

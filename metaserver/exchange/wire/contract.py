@@ -237,7 +237,7 @@ class Completion:
     """Values that are read into answers.
 
     `by_rank`: if no hit in an array has a confidence and all have ranks, the k-th of n gets (n - k
-    + 1) / n. `mention_type` is the type for mentions without one; empty: none.
+    + 1) / n. `mention_type` is the type for mentions without a type; empty: none.
     """
 
     by_rank: bool = False

@@ -115,12 +115,20 @@ class Decoder:
 
 
 def decode_response(body: bytes, limits: Limits = DEFAULT_LIMITS) -> Value:
-    """Return an answer's value; raises `WireError`, and `FaultError` if it is a fault."""
+    """Return an answer's value; raises `WireError`, and `FaultError` if it is a fault.
+
+    >>> decode_response(encode_response({"rank": 1}))
+    {'rank': 1}
+    """
     return _decoded(body, limits).response()
 
 
 def decode_call(body: bytes, limits: Limits = DEFAULT_LIMITS) -> MethodCall:
-    """Return a request; raises `WireError`."""
+    """Return a request; raises `WireError`.
+
+    >>> decode_call(encode_call("Annotator.getAnnotation", ["MDM2 binds p53."])).params
+    ['MDM2 binds p53.']
+    """
     return _decoded(body, limits).call()
 
 
@@ -186,7 +194,11 @@ def unescape_text(text: bytes) -> str:
 
 
 def encode_call(method: str, params: Sequence[Value], *, nil: bool = False) -> bytes:
-    """Return a request; `nil` allows None, which only some peers understand."""
+    """Return a request; `nil` allows None, which only some peers understand.
+
+    >>> encode_call("f", [True]).decode().partition("<methodCall>")[2]
+    '<methodName>f</methodName><params><param><value><boolean>1</boolean></value></param></params></methodCall>'
+    """
     inside = "".join(f"<param>{_encoded(param, nil)}</param>" for param in params)
     name = _text(method)
     return (

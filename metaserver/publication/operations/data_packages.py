@@ -39,7 +39,7 @@ from metaserver.operations.kept import (
     offer,
     offered,
 )
-from metaserver.operations.table import operation
+from metaserver.operations.table import Scope, operation
 from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import Part, RunningPhase
 from metaserver.publication.data import DataMaker, DataOrder, MadeData
@@ -172,7 +172,13 @@ class DataDetail(msgspec.Struct, frozen=True, kw_only=True):
     job: JobDetail | None = None
 
 
-@operation("DataPackage.release", "POST /phases/{phase}/data", Role.ORGANISER, report=MadeData)
+@operation(
+    "DataPackage.release",
+    "POST /phases/{phase}/data",
+    Role.ORGANISER,
+    scope=Scope.PHASE,
+    report=MadeData,
+)
 async def release(hub: HubContext, caller: Caller, request: DataRelease) -> JobDetail:
     """Make a phase's data package, and release it to teams: texts, BioC, gold, checksums.
 
@@ -279,7 +285,7 @@ async def _store(
         await hub.phase(running.name).reload(Part.DATA)
 
 
-@operation("DataPackage.withdraw", "DELETE /phases/{phase}/data", Role.ORGANISER)
+@operation("DataPackage.withdraw", "DELETE /phases/{phase}/data", Role.ORGANISER, scope=Scope.PHASE)
 async def withdraw(hub: HubContext, caller: Caller, request: OnePhase) -> None:
     """Withdraw a phase's data package: nobody can read it any more; copies stay with teams."""
     running = hub.phase(request.phase)
@@ -293,7 +299,7 @@ async def withdraw(hub: HubContext, caller: Caller, request: OnePhase) -> None:
     await sweep_data(hub)
 
 
-@operation("DataPackage.get", "GET /phases/{phase}/data", None)
+@operation("DataPackage.get", "GET /phases/{phase}/data", None, scope=Scope.PHASE)
 async def get(hub: HubContext, caller: Caller, request: OnePhase) -> DataDetail:
     """Return what a phase's data package is, once it is released."""
     running = hub.phase(request.phase)
@@ -335,7 +341,7 @@ async def _last_job(hub: HubContext, phase: str) -> JobDetail | None:
     return None if last is None or last.state is JobState.DONE else last
 
 
-@operation("DataPackage.read", "GET /phases/{phase}/data/content", None)
+@operation("DataPackage.read", "GET /phases/{phase}/data/content", None, scope=Scope.PHASE)
 async def read(hub: HubContext, caller: Caller, request: PackagePart) -> PackageContent:
     """Return a part of a phase's data package, a zip: at most 1 MiB from `offset` on."""
     name = hub.phase(request.phase).name

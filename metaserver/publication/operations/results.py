@@ -18,7 +18,7 @@ from metaserver.base.records import PhaseName
 from metaserver.base.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.fields import END, OnePhase, PhaseField
+from metaserver.operations.fields import END, LONG, OnePhase, PhaseField
 from metaserver.operations.jobs import JobDetail, begun_alone, newest
 from metaserver.operations.kept import (
     PUBLISHED,
@@ -30,7 +30,7 @@ from metaserver.operations.kept import (
     published_name,
     workplace,
 )
-from metaserver.operations.table import operation
+from metaserver.operations.table import Scope, operation
 from metaserver.phases.archiver import OVER
 from metaserver.phases.jobs import Job, Progress
 from metaserver.phases.runtime import RunningPhase
@@ -66,6 +66,14 @@ class NewPackage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     phase: PhaseField
     gold: Annotated[bool, Meta(description="With the gold, and what reveals it")] = False
     license: License = ""
+    authors: Annotated[
+        str,
+        Meta(
+            max_length=10_000,
+            description="Who it is by, for its metadata: one person per line",
+            extra=LONG,
+        ),
+    ] = ""
     public: Annotated[
         bool,
         Meta(
@@ -107,6 +115,7 @@ class PackageContent(msgspec.Struct, frozen=True, kw_only=True):
     "ResultsPackage.make",
     "POST /phases/{phase}/results-package",
     Role.ORGANISER,
+    scope=Scope.PHASE,
     report=PackageReport,
 )
 async def make(hub: HubContext, caller: Caller, request: NewPackage) -> JobDetail:
@@ -127,7 +136,9 @@ async def make(hub: HubContext, caller: Caller, request: NewPackage) -> JobDetai
     if not running.gold:
         message = f"phase {running.name} has no gold: nothing was scored"
         raise RefusedError(Refusal.STATE, message, field="phase")
-    order = PackageOrder(phase=running.name, gold=request.gold, license=request.license)
+    order = PackageOrder(
+        phase=running.name, gold=request.gold, license=request.license, authors=request.authors
+    )
     name = published_name(running) if request.public else _name(running.name)
     work = partial(_make, hub, caller, order, name)
     job, is_new = await begun_alone(hub, caller, KIND, running.name, work)
@@ -177,7 +188,9 @@ async def _note(
         await audit_log(connection, caller, KIND, order.phase, gold=order.gold, public=public)
 
 
-@operation("ResultsPackage.get", "GET /phases/{phase}/results-package", Role.ORGANISER)
+@operation(
+    "ResultsPackage.get", "GET /phases/{phase}/results-package", Role.ORGANISER, scope=Scope.PHASE
+)
 async def get(hub: HubContext, _caller: Caller, request: OnePhase) -> PackageDetail:
     """Return the state of a phase's results package; pages link to the zip itself."""
     running = hub.phase(request.phase)
@@ -198,7 +211,12 @@ async def get(hub: HubContext, _caller: Caller, request: OnePhase) -> PackageDet
     )
 
 
-@operation("ResultsPackage.read", "GET /phases/{phase}/results-package/content", Role.ORGANISER)
+@operation(
+    "ResultsPackage.read",
+    "GET /phases/{phase}/results-package/content",
+    Role.ORGANISER,
+    scope=Scope.PHASE,
+)
 async def read(hub: HubContext, _caller: Caller, request: PackagePart) -> PackageContent:
     """Return a part of a phase's results package, a zip: at most 1 MiB from `offset` on."""
     running = hub.phase(request.phase)
@@ -227,6 +245,7 @@ async def package_of(hub: HubContext, caller: Caller, phase: str) -> Path | None
 
     It is only for pages, which send it in one piece.
     """
+    caller = await hub.in_challenge(caller, Scope.PHASE, OnePhase(phase=phase))
     caller.require_role(Role.ORGANISER)
     return await _place(hub, hub.phase(phase))
 

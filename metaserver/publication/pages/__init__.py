@@ -19,10 +19,11 @@ from metaserver.web.ui.templates import Templates
 def mount(app: web.Application, console: ConsoleContext) -> None:
     """Put the organisers' pages onto an application; the packages it makes end with it."""
     for pages in (ResultsPages(console=console), DataPages(console=console)):
-        app.add_routes(reserved(Role.ORGANISER, pages.routes()))
+        app.add_routes(reserved(Role.ORGANISER, pages.routes(), require_own=console.require_own))
         app.cleanup_ctx.append(pages.while_serving)
         console.results[pages.job_kind] = pages.path
-    app.add_routes(reserved(Role.ORGANISER, PublishingPages(console=console).routes()))
+    publishing = PublishingPages(console=console).routes()
+    app.add_routes(reserved(Role.ORGANISER, publishing, require_own=console.require_own))
 
 
 def _in_phase(hub: HubContext, templates: Templates) -> Sequence[web.RouteDef]:

@@ -30,11 +30,11 @@ from metaserver.web.ui.forms import Wording
 from metaserver.web.ui.templates import Templates
 
 WORDING = {
-    "without_gold": Wording(label="Without the gold", help="The articles alone."),
+    "without_gold": Wording(label="Without the gold", help="Only the articles."),
     "gold": Wording(label="With the gold", help="Only once the phase is frozen."),
     "test_articles": Wording(
-        label="Teams shall have the test articles beforehand",
-        help="Needed where its articles are those of a test phase that is not over: teams can then"
+        label="Teams may have the test articles beforehand",
+        help="Needed if its articles are those of a test phase that is not over: teams can then"
         " prepare answers, and the test of their servers on unseen articles is lost.",
     ),
     "xml": Wording(
@@ -42,8 +42,10 @@ WORDING = {
         help="The XML that the articles came in as. Look first that nothing in them gives gold"
         " away, such as annotations or curated interactions.",
     ),
-    "public": Wording(label="For everybody", help="Else for signed-in teams alone."),
-    "license": Wording(label="Licence", help="Its URL; empty: not said."),
+    "public": Wording(
+        label="For everybody", help="Otherwise only signed-in teams can download it."
+    ),
+    "license": Wording(label="Licence", help="Its URL, if there is one."),
     "terms": Wording(
         label="Rules", kind="long", help="What teams may do with it; part of its README."
     ),

@@ -25,16 +25,19 @@ ANNOUNCEMENT = OperationForm(
     names=("title", "text"),
     wording={
         "title": Wording(
-            label="Announcement",
-            help="On the challenge’s page, and to its teams. Empty: none is made.",
+            label="Title",
+            help="On the challenge’s page and in notices. Without a title, none is made.",
         ),
-        "text": Wording(label="Its text", kind="long", help="Markdown, written from the results."),
+        "text": Wording(label="Text", kind="long", help="Markdown, written from the results."),
     },
 )
 PACKAGE = OperationForm(
     request=NewPackage,
-    names=("license",),
-    wording={"license": Wording(label="Licence of the package", help="Its URL; empty: not said.")},
+    names=("license", "authors"),
+    wording={
+        "license": Wording(label="Licence", help="Its URL, if there is one."),
+        "authors": Wording(label="Authors", help="One person per line."),
+    },
 )
 MAKE_PACKAGE = FormField(
     name="package",

@@ -121,7 +121,7 @@ class PackagePages(ABC):
 PARTS = "organise_results_parts.html"
 FORM = OperationForm(
     request=NewPackage,
-    names=("gold", "public", "license"),
+    names=("gold", "public", "license", "authors"),
     wording={
         "gold": Wording(
             label="With the gold",
@@ -129,11 +129,11 @@ FORM = OperationForm(
         ),
         "public": Wording(
             label="For everybody",
-            help="On the page of results, while these are public: with the runs, and with the"
+            help="On the page of results, while they are public: with the runs, and with the"
             " evidence of servers, which may quote the articles. Not with the gold.",
         ),
         "license": Wording(
-            label="Licence", help="Its URL, for the metadata of a deposit; empty: not said."
+            label="Licence", help="Its URL, if there is one, for the metadata of a deposit."
         ),
     },
 )
@@ -179,7 +179,7 @@ class ResultsPages(PackagePages):
         phase = request.match_info["phase"]
         package = await package_of(self.console.hub, caller_of(request), phase)
         if package is None:
-            raise web.HTTPNotFound(text="There is no package: make one first.")
+            raise web.HTTPNotFound(text="There is no package yet; make one first.")
         return await stored_zip(request, package, f"results-{phase}.zip")
 
     async def events(self, request: web.Request) -> web.StreamResponse:

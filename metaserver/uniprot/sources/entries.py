@@ -219,6 +219,8 @@ def read_fasta(source: SourceFile) -> Iterator[ProteinEntry]:
     """Yield an entry per header; raises `InputError` at a line that is no header or sequence.
 
     A file that ends right after a header is truncated.
+
+    Example: the header `>sp|P04637|P53_HUMAN Cellular tumor antigen p53 OS=Homo sapiens OX=9606`.
     """
     entry: ProteinEntry | None = None
     for line in source.lines():

@@ -71,7 +71,11 @@ def _column_roles(heading: Sequence[str]) -> dict[str, list[int]]:
 
 
 def read_tsv(source: SourceFile) -> Iterator[ProteinEntry | Membership]:
-    """Yield the entries in a table with headings, or clusters from `From ... Cluster ID`."""
+    """Yield the entries in a table with headings, or clusters from `From ... Cluster ID`.
+
+    Example: the headings `Entry<TAB>Gene Names<TAB>Organism (ID)`, and the line
+    `P04637<TAB>TP53 P53<TAB>9606`.
+    """
     rows = _rows(source)
     heading = next(rows)
     roles = _column_roles(heading)
@@ -143,7 +147,10 @@ def read_idmapping(source: SourceFile) -> Iterator[ProteinEntry]:
 
 
 def read_memberships(source: SourceFile) -> Iterator[Membership]:
-    """Yield memberships from `accession<TAB>cluster` lines, or from `idmapping.dat`."""
+    """Yield memberships from `accession<TAB>cluster` lines, or from `idmapping.dat`.
+
+    Example: the line `P04637<TAB>UniRef50_P04637`.
+    """
     for row in _rows(source):
         if len(row) not in (2, 3):
             raise source.error(f"{len(row)} columns, expected accession and UniRef50 cluster")
@@ -163,7 +170,10 @@ _RULE, _END = b"____", b"----"
 
 
 def read_secondary(source: SourceFile) -> Iterator[Secondary]:
-    """Yield the pairs of `sec_ac.txt`; a split accession has several."""
+    """Yield the pairs of `sec_ac.txt`; a split accession has several.
+
+    Example: the line `O08773     P47754`.
+    """
     for words in _body(source):
         if len(words) != 2:
             raise source.error(f"expected secondary and primary accession, got {_shown(words)}")

@@ -45,6 +45,8 @@ def read_speclist(source: SourceFile) -> Iterator[Organism]:
     """Yield the real organism codes' names; also reads the UniProt site's web page.
 
     Raises `InputError` if the list is truncated.
+
+    Example: the line `HUMAN E    9606: N=Homo sapiens`.
     """
     lines = source.lines()
     for raw in lines:
@@ -73,7 +75,10 @@ def _organism(source: SourceFile, line: str, taxon: int, kingdom: str) -> Organi
 
 
 def read_nodes(source: SourceFile) -> Iterator[Node]:
-    """Yield the nodes of `nodes.dmp`."""
+    """Yield the nodes of `nodes.dmp`.
+
+    Example: the line `9606<TAB>|<TAB>9605<TAB>|<TAB>species<TAB>|`.
+    """
     for line in source.lines():
         fields = line.split(b"\t|\t", 3)
         if len(fields) < 3 or not (fields[0].isdigit() and fields[1].isdigit()):

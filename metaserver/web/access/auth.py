@@ -43,7 +43,7 @@ from metaserver.web.access.posted import (
     first_text,
     unsent_form,
 )
-from metaserver.web.access.roles import is_for_strangers, role_for
+from metaserver.web.access.roles import is_for_strangers, require_admitted
 from metaserver.web.access.throttle import (
     Allowances,
     Buckets,
@@ -370,7 +370,7 @@ async def _in_turn(
 
 async def _answered(request: web.Request, handler: Handler, visitor: Visitor) -> web.StreamResponse:
     try:
-        visitor.caller.require_role(role_for(request.match_info.handler))
+        require_admitted(visitor.caller, request.match_info.handler)
         if visitor.session is not None and request.method not in SAFE:
             await _check_sent_by_page(request, visitor.session)
         return await handler(request)
@@ -481,7 +481,7 @@ def _caller(
 ) -> Caller:
     of_team = token.role is Role.TEAM
     return Caller(
-        role=token.role,
+        role=token.role if token.challenge is None else Role.READER,
         team=token.team if of_team else None,
         team_id=token.team_id if of_team else None,
         token_id=token.id,
@@ -491,12 +491,14 @@ def _caller(
         origin=origin.key,
         person=person,
         owner=person is not None and token.owner,
+        challenge=token.challenge,
     )
 
 
 def may_upload(request: web.Request, caller: Caller) -> bool:
     """Return whether a request may bring more than others: it says it does, and may."""
-    uploader = caller.may_act_as(Role.TEAM) or caller.may_act_as(Role.CURATOR)
+    roles = caller.may_act_as(Role.TEAM) or caller.may_act_as(Role.CURATOR)
+    uploader = roles or caller.challenge is not None
     return uploader and bodies.is_large(request) and bodies.takes_upload(request.match_info.handler)
 
 

@@ -11,7 +11,7 @@ from aiohttp import hdrs, web
 
 from metaserver.base.errors import RefusedError
 from metaserver.web.access.auth import authenticate
-from metaserver.web.access.visitor import caller_of
+from metaserver.web.access.visitor import VISITOR, caller_of
 
 STALLED_SECONDS = 30.0
 """Seconds after which a reader who takes no bytes is let go; a browser connects again."""
@@ -75,9 +75,9 @@ async def while_held(
 ) -> web.StreamResponse:
     """Answer with a stream for as long as its viewer's session or token holds.
 
-    Who has none reads what is for everybody, for ever.
+    A caller without one reads for ever: what is for everybody, or the pages of a run.
     """
-    if caller_of(request).role is None:
+    if VISITOR not in request or caller_of(request).role is None:
         return await stream
     watch = asyncio.create_task(_until_over(request), name="token holds")
     feed = asyncio.create_task(stream, name="stream")

@@ -17,13 +17,14 @@ from multipart import MultipartSegment, ParserLimitReached, PushMultipartParser
 FIELDS = 1_000  # of an urlencoded form
 PARTS = 64  # of a multipart form: that of a phase has two a task and about 25 more
 PART_HEADERS = 4  # of each of them, where browsers send two
+HEADER_BYTES = 4_096  # of each of those
 MAX_BOUNDARY = 70  # RFC 2046, section 5.1.1
 TEXT_BYTES = 2**20
 """The maximum bytes in a form's fields that are not files."""
 
 
 class TooLargeError(ValueError):
-    """A form with too many fields, or with too much in them."""
+    """A form with more than a limit, which the message names as what the form has."""
 
 
 class CharsetError(ValueError):
@@ -71,7 +72,7 @@ class Pairs:
     def feed(self, data: bytes) -> None:
         """Read the next bytes."""
         if len(self._read) + len(data) > TEXT_BYTES:
-            raise TooLargeError(f"more than {TEXT_BYTES:,} bytes")
+            raise TooLargeError(f"more than {TEXT_BYTES:,} bytes in its fields")
         self._read += data
 
     def close(self) -> Form:
@@ -92,7 +93,10 @@ class MultipartForm:
         if not 0 < len(boundary) <= MAX_BOUNDARY:
             raise ValueError("no boundary, or one that is too long")
         self._parser = PushMultipartParser(
-            boundary, max_segment_count=PARTS, max_header_count=PART_HEADERS
+            boundary,
+            max_segment_count=PARTS,
+            max_header_count=PART_HEADERS,
+            max_header_size=HEADER_BYTES,
         )
         self._form: Form = MultiDict()
         self._part: MultipartSegment | None = None
@@ -110,7 +114,11 @@ class MultipartForm:
             for event in self._parser.parse(data):
                 self._take(event)
         except ParserLimitReached as error:
-            raise TooLargeError(str(error)) from error
+            message = (
+                f"more than {PARTS} fields, or a field with more than {PART_HEADERS} headers"
+                f" or with a header above {HEADER_BYTES:,} bytes"
+            )
+            raise TooLargeError(message) from error
 
     def close(self) -> Form:
         """Return the body's fields, which has ended."""
@@ -132,7 +140,7 @@ class MultipartForm:
         if self._part.filename is None:
             self._text += len(data)
             if self._text > TEXT_BYTES:
-                raise TooLargeError(f"more than {TEXT_BYTES:,} bytes in fields")
+                raise TooLargeError(f"more than {TEXT_BYTES:,} bytes in its fields")
         self._content.write(data)
 
     def _end(self) -> None:

@@ -16,7 +16,6 @@ from aiohttp import hdrs, web
 from yarl import URL
 
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.states import Role
 from metaserver.base.viewer import Person
 from metaserver.config import ProviderSettings
 from metaserver.operations.openid import Answer, Provider
@@ -25,7 +24,7 @@ from metaserver.web.access.auth import check_same_site
 from metaserver.web.access.headers import refusal_headers, sign_in_page
 from metaserver.web.access.posted import fields
 from metaserver.web.access.refusals import in_words
-from metaserver.web.access.signin import HOME, SignIn, own_path
+from metaserver.web.access.signin import HOME, SignIn, own_path, place_of
 from metaserver.web.access.visitor import VISITOR, Ways, caller_of
 
 FORM_BYTES = 16_384
@@ -33,8 +32,6 @@ BOUND_SECONDS = 900
 """Seconds for which a browser is bound to a sign-in."""
 LONGEST_PATH = 1_500
 """A longer address is not kept for after the sign-in."""
-HOMES = {Role.TEAM: "/team", Role.CURATOR: "/curate", Role.ORGANISER: "/organise"}
-"""The pages that a person comes to after signing in, by role."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,10 +198,7 @@ class PersonSignIn:
             membership=membership,
             team=team,
         )
-        place = self.bound(request)[1] if after is None else after
-        if place == HOME:
-            role = None if session.token is None else session.token.role
-            place = "/account" if role is None else HOMES.get(role, HOME)
+        place = place_of(session, self.bound(request)[1] if after is None else after)
         response = web.Response(status=303, headers={hdrs.LOCATION: place})
         self.sign_in.set_cookie(request, response, cookie)
         origin = visitor.origin
@@ -217,7 +211,7 @@ class PersonSignIn:
         return response
 
     def bind(self, request: web.Request, response: web.Response, secret: str, after: str) -> None:
-        """Give a browser the cookie that its sign-in is bound to, always a new one."""
+        """Give a browser the cookie that its sign-in is bound to, always a new cookie."""
         kept = after if len(after) <= LONGEST_PATH else HOME
         response.set_cookie(
             self._bound_name(request),

@@ -136,7 +136,7 @@ def _refusing() -> Iterator[None]:
     except CharsetError as error:
         raise web.HTTPUnsupportedMediaType(text="A form must be UTF-8.") from error
     except TooLargeError as error:
-        text = "The form has too many fields, or too much in them."
+        text = f"The form has {error}, and no setting allows more."
         raise web.HTTPRequestEntityTooLarge(0, text=text) from error
     except ValueError as error:
         raise web.HTTPBadRequest(text="The form cannot be read.") from error

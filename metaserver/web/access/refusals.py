@@ -10,10 +10,7 @@ from metaserver.base.errors import RefusedError
 WORDS = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
-        (
-            r"Expected `str` matching regex .*",
-            "has characters that are not allowed here, or too many",
-        ),
+        (r"Expected `str` matching regex .*", "is not written as its help says"),
         (r"Expected `str` of length <= (\d+)", r"at most \1 characters"),
         (r"Expected `str` of length >= 1", "is required"),
         (r"Expected `(?:int|float)(?: \| null)?` >= (\S+)", r"must be \1 or more"),

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, TypeVar
 
 from aiohttp import web
 
 from metaserver.base.states import Role
+from metaserver.operations.caller import Caller
 
 H = TypeVar("H")
 _MARK = "for_role"
+_SCOPED_MARK = "for_challenge"
 _OPEN_MARK = "for_strangers"
 
 
-def reserved(role: Role, routes: Iterable[web.RouteDef]) -> list[web.RouteDef]:
-    """Return routes that only callers of at least this role reach; other marks stay."""
-    return [_reserved(role, route) for route in routes]
+def reserved(
+    role: Role,
+    routes: Iterable[web.RouteDef],
+    *,
+    require_own: Callable[[web.Request], None] | None = None,
+) -> list[web.RouteDef]:
+    """Return routes that only callers of at least this role reach; other marks stay.
+
+    With `require_own` organisers of one challenge reach them too; it raises `RefusedError` for the
+    address of another. What the pages show and do is asked of operations, which ask that again.
+    """
+    return [_reserved(role, route, require_own) for route in routes]
 
 
-def role_for(handler: object) -> Role | None:
-    """Return the role that a handler is reserved for; None if it is for everybody."""
-    return getattr(handler, _MARK, None)
+def require_admitted(caller: Caller, handler: object) -> None:
+    """Raise `RefusedError` unless a handler is for everybody, or for the caller's role."""
+    if caller.challenge is None or not getattr(handler, _SCOPED_MARK, False):
+        caller.require_role(getattr(handler, _MARK, None))
 
 
 def for_strangers(handler: H) -> H:
@@ -36,13 +48,18 @@ def is_for_strangers(handler: object) -> bool:
     return bool(getattr(handler, _OPEN_MARK, False))
 
 
-def _reserved(role: Role, route: web.RouteDef) -> web.RouteDef:
+def _reserved(
+    role: Role, route: web.RouteDef, require_own: Callable[[web.Request], None] | None
+) -> web.RouteDef:
     handle: Any = route.handler
 
     @wraps(handle)  # and its marks
     async def handler(request: web.Request) -> web.StreamResponse:
+        if require_own is not None:
+            require_own(request)
         answered: web.StreamResponse = await handle(request)
         return answered
 
     vars(handler)[_MARK] = role
+    vars(handler)[_SCOPED_MARK] = require_own is not None
     return web.RouteDef(route.method, route.path, handler, route.kwargs)

@@ -9,6 +9,7 @@ from functools import partial
 from aiohttp import hdrs, web
 
 from metaserver.base.errors import RefusedError, UnavailableError
+from metaserver.base.states import Role
 from metaserver.base.viewer import Session, Token
 from metaserver.web.access.auth import Gate, check_same_site, visitor_of
 from metaserver.web.access.form_bodies import Form
@@ -19,6 +20,8 @@ from metaserver.web.access.visitor import VISITOR, remember
 from metaserver.web.ui.templates import Templates
 
 HOME = "/"
+HOMES = {Role.TEAM: "/team", Role.CURATOR: "/curate", Role.ORGANISER: "/organise"}
+"""The pages to which a sign-in on the first page leads, by role."""
 FORM_BYTES = 16_384 + 3 * KEPT_BYTES
 """The most that a sign-in brings: a token, an address to go to, and a form that was not sent, whose
 bytes may be escaped now."""
@@ -47,7 +50,7 @@ class SignIn:
         visitor = request[VISITOR]
         if visitor.session is not None:
             undecided = visitor.caller.role is None and not after.startswith("/invitations/")
-            raise web.HTTPSeeOther("/account" if undecided else after)
+            raise web.HTTPSeeOther("/account" if undecided else place_of(visitor.session, after))
         return sign_in_page(self.templates, after)
 
     async def begin(self, request: web.Request) -> web.Response:
@@ -72,7 +75,8 @@ class SignIn:
         except UnavailableError:
             return form({"token": "The hub cannot keep sessions now: try again."}, 503)
         if unsent is None:
-            response = web.Response(status=303, headers={hdrs.LOCATION: after})
+            place = place_of(session, after)
+            response = web.Response(status=303, headers={hdrs.LOCATION: place})
         else:
             remember(request, visitor_of(session, request, request[VISITOR].origin))
             response = unsent_page(self.templates, unsent, "you are signed in now")
@@ -84,8 +88,8 @@ class SignIn:
     ) -> Callable[[web.Response], None]:
         """Begin a session with a token that was just issued, unless the browser has one.
 
-        `instead`: the one that it has is ended. Returns what puts the session onto an answer; the
-        answer is drawn after this.
+        `instead`: the session that it has is ended. Returns what puts the session onto an answer;
+        the answer is drawn after this.
         """
         known = request[VISITOR]
         if known.session is not None and not instead:
@@ -109,7 +113,7 @@ class SignIn:
         return response
 
     async def _begin(self, request: web.Request, token: Token) -> tuple[str, Session]:
-        """Begin a new session; the one that the browser had, whoever gave it, is over."""
+        """Begin a new session; the session that the browser had, whoever gave it, is over."""
         visitor = request[VISITOR]
         return await self.gate.sessions.begin(
             token,
@@ -143,6 +147,13 @@ def _unsent(submitted: Form) -> Unsent | None:
         if name.startswith(KEPT) and isinstance(value, str)
     ]
     return Unsent(own_path(str(submitted["action"])), pairs)
+
+
+def place_of(session: Session, after: str) -> str:
+    """Return the page that a session begins with: the one asked for, or that of its role."""
+    if after != HOME:
+        return after
+    return "/account" if session.token is None else HOMES.get(session.token.role, HOME)
 
 
 def own_path(path: str) -> str:

@@ -1,4 +1,4 @@
-"""Visitors: the viewers that pages are made for."""
+"""Who asks: the caller of a request, and the visitor that its page is made for."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from metaserver.operations.caller import Caller
 from metaserver.web.access import csrf
 from metaserver.web.access.addresses import Origin
 
-VIEWER = web.RequestKey("VIEWER", Viewer)
-"""A page's viewer: set before its handler is called; absent for anybody."""
+CALLER = web.RequestKey("CALLER", Caller)
+"""Whose rights a request has: set before its handler is called; absent for anybody."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,14 +51,24 @@ class Visitor:
         return csrf.masked(self.session.csrf)
 
 
+CHALLENGE = web.RequestKey("CHALLENGE", str)
+"""The challenge of what a page shows, if its address does not name it."""
 VISITOR = web.RequestKey("VISITOR", Visitor)
+"""The visitor that the gate let in; absent on the pages of a run, which have no sign-in."""
 _current: ContextVar[Visitor | None] = ContextVar("visitor", default=None)
 
 
 def caller_of(request: web.Request) -> Caller:
-    """Return the caller; an unknown caller if the application has no gate."""
-    current = request.get(VISITOR)
-    return Caller() if current is None else current.caller
+    """Return the caller; an unknown caller if nobody was recognised."""
+    caller: Caller | None = request.get(CALLER)
+    return Caller() if caller is None else caller
+
+
+def viewer_of(request: web.Request) -> Viewer:
+    """Return the caller as visibility judges it, on a page that may be of one challenge."""
+    caller = caller_of(request)
+    challenge = request.get(CHALLENGE) or request.match_info.get("challenge")
+    return caller.viewer if challenge is None else caller.viewer_in(challenge)
 
 
 def visitor() -> Visitor | None:
@@ -69,8 +79,14 @@ def visitor() -> Visitor | None:
     return _current.get()
 
 
+def only_challenge() -> str | None:
+    """Return the only challenge that the page's viewer organises; None for all other viewers."""
+    current = _current.get()
+    return None if current is None else current.caller.challenge
+
+
 def remember(request: web.Request, current: Visitor) -> None:
     """Keep the caller, for a request's handlers and pages."""
     request[VISITOR] = current
-    request[VIEWER] = current.caller.viewer
+    request[CALLER] = current.caller
     _current.set(current)

@@ -18,7 +18,7 @@ from aiohttp.typedefs import Handler
 
 from metaserver.base.errors import Refusal, RefusedError, UnavailableError
 from metaserver.operations.outline import PREFIX, Outline, Parameter, ValueKind
-from metaserver.operations.table import Operation, perform
+from metaserver.operations.table import Operation, perform, require_asker
 from metaserver.web.access.aside import LARGE, aside
 from metaserver.web.access.auth import REQUEST_ID
 from metaserver.web.access.bodies import content_type, received, upload
@@ -57,7 +57,7 @@ class Api:
 
         async def handle(request: web.Request) -> web.StreamResponse:
             caller = caller_of(request)
-            caller.require_role(operation.role)  # before a body is read
+            require_asker(operation, caller)  # before a body is read
             values = await read_values(request, outline)
 
             async def make() -> web.Response:
@@ -112,7 +112,10 @@ def _query(request: web.Request, outline: Outline) -> dict[str, Any]:
 
 
 def read_text(parameter: Parameter, text: str) -> Any:
-    """Read a parameter's value from a path or query; `RefusedError` names the parameter."""
+    """Read a parameter's value from a path or query; `RefusedError` names the parameter.
+
+    Example: `true` is True if the parameter is a truth value, else the text "true".
+    """
     try:
         match parameter.kind:
             case ValueKind.INTEGER:

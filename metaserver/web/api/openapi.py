@@ -218,10 +218,10 @@ class Document:
     async def serve(self, request: web.Request) -> web.Response:
         """Answer with the document, or 304 if the client has it."""
         tags = {tag.value for tag in request.if_none_match or ()}
-        response = web.Response(status=304) if self._tag in tags else self._whole()
+        if self._tag in tags:
+            response = web.Response(status=304)
+        else:
+            response = web.Response(body=self._body, content_type="application/json")
         response.etag = self._tag
         response.headers[hdrs.CACHE_CONTROL] = "no-cache"
         return response
-
-    def _whole(self) -> web.Response:
-        return web.Response(body=self._body, content_type="application/json")

@@ -25,7 +25,7 @@ from metaserver.exchange.wire.values import FORBIDDEN, Limits, MethodCall, Value
 from metaserver.exchange.wire.xmlrpc import decode_call, encode_fault, encode_response
 from metaserver.operations.caller import Caller
 from metaserver.operations.outline import Outline
-from metaserver.operations.table import Operation, perform
+from metaserver.operations.table import Operation, perform, require_asker
 from metaserver.operations.tokens import TOKEN_PREFIX
 from metaserver.web.access.aside import LARGE, aside
 from metaserver.web.access.bodies import BODY_BYTES, received, too_large, upload
@@ -143,7 +143,7 @@ class Rpc:
                 message = f"the first parameter is an API token: expected {outline.call}"
                 raise CallError(Code.PARAMETERS, message)
             caller, params = await self.read_token(request, params[0]), params[1:]
-            caller.require_role(operation.role)
+            require_asker(operation, caller)
         elif params and isinstance(params[0], str) and params[0].startswith(TOKEN_PREFIX):
             caller, params = await self.read_token(request, params[0]), params[1:]
         values = read_parameters(outline, params)

@@ -19,13 +19,14 @@ from metaserver.web.ui.form_pages import OperationForm, no_file, sent_file, trie
 from metaserver.web.ui.forms import Wording
 
 BUNDLE = "/organise/bundle"
+ONE = "/organise/challenges/{challenge}"
 MADE = OperationForm(
     request=BundleFile,
     names=("content", "sample", "challenge"),
     wording={
         "sample": Wording(
             label="Or one that ships with the hub",
-            help="A few sentences with gold, to try everything with.",
+            help="Small, with gold, to try everything.",
             choices=[
                 ("", "none: the file above"),
                 ("interactions", "protein interactions: ACT, INT and IPT, training and test"),
@@ -33,7 +34,7 @@ MADE = OperationForm(
                 ("biotopes", "where bacteria live: uploads only"),
             ],
         ),
-        "challenge": Wording(label="Another name", help="Empty: as the bundle says."),
+        "challenge": Wording(label="Another name", help="Empty: that of the bundle."),
     },
 )
 COPIED = OperationForm(
@@ -50,14 +51,16 @@ class BundlePages:
     console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
-        """Return their routes."""
-        one = "/organise/challenges/{challenge}"
+        """Return the route of a challenge that there is."""
+        return [web.get(f"{ONE}/bundle", self.export)]
+
+    def new_routes(self) -> list[web.RouteDef]:
+        """Return the routes of new challenges."""
         return [
             web.get(BUNDLE, self.new),
             web.post(BUNDLE, self.make),
-            web.get(f"{one}/bundle", self.export),
-            web.get(f"{one}/clone", self.copy),
-            web.post(f"{one}/clone", self.clone),
+            web.get(f"{ONE}/clone", self.copy),
+            web.post(f"{ONE}/clone", self.clone),
         ]
 
     async def new(self, request: web.Request) -> web.Response:
@@ -102,7 +105,7 @@ class BundlePages:
         raise web.HTTPSeeOther("/organise")
 
     async def export(self, request: web.Request) -> web.Response:
-        """Answer with a challenge as a bundle: `?answers=1` has its uploaded runs too."""
+        """Answer with a challenge as a bundle: `?answers=1` has its runs too."""
         name, answers = request.match_info["challenge"], request.query.get("answers") == "1"
         order = BundleOrder(challenge=name, answers=answers)
         made = await self.console.ask(request, bundles.export, order)

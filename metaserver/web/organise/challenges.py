@@ -30,22 +30,22 @@ class ChallengePages:
     console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
-        """Return their routes."""
-        return [
-            web.get(NEW_CHALLENGE, self.new),
-            web.post(NEW_CHALLENGE, self.make),
-            *FormPage(
-                console=self.console,
-                path="/organise/challenges/{challenge}",
-                operation=challenges.set_challenge,
-                fields=("title", "timezone"),
-                show=self._edit,
-                then="/organise",
-                values=self._values,
-            ).routes(),
-        ]
+        """Return the routes of a challenge that there is."""
+        return FormPage(
+            console=self.console,
+            path="/organise/challenges/{challenge}",
+            operation=challenges.set_challenge,
+            fields=("title", "timezone"),
+            show=self._edit,
+            then="/organise",
+            values=self._values,
+        ).routes()
 
-    def _answer(self, form: Form, challenge: str = "") -> web.Response:
+    def new_routes(self) -> list[web.RouteDef]:
+        """Return the routes of a new challenge."""
+        return [web.get(NEW_CHALLENGE, self.new), web.post(NEW_CHALLENGE, self.make)]
+
+    def _answer(self, form: Form, challenge: ChallengeDetail | None = None) -> web.Response:
         return self.console.answer(
             "organise_challenge.html", status=form.status, form=form, challenge=challenge
         )
@@ -71,7 +71,7 @@ class ChallengePages:
         raise web.HTTPSeeOther("/organise")
 
     async def _edit(self, request: web.Request, form: Form) -> web.Response:
-        return self._answer(form, (await self._known(request)).challenge)
+        return self._answer(form, await self._known(request))
 
     async def _values(self, request: web.Request) -> Mapping[str, Any]:
         return msgspec.structs.asdict(await self._known(request))
@@ -115,7 +115,7 @@ class DeletionPages:
         query = OnePhase(phase=request.match_info["phase"])
         phase = await self.console.ask(request, phases.get, query)
         title = phase.title or phase.phase
-        return self._answer(f"phase {phase.phase}", phase_path(phase.phase), title, [], form)
+        return self._answer(phase_path(phase.phase), title, [], form)
 
     async def _ask_challenge(self, request: web.Request, form: Form) -> web.Response:
         """Ask whether a challenge is to be deleted, with the phases that it has."""
@@ -125,18 +125,17 @@ class DeletionPages:
         if challenge is None:
             raise web.HTTPNotFound(text="There is no challenge of that name.")
         its = [
-            phase.phase
+            phase.title or phase.phase
             for phase in await self.console.ask(request, phases.list_, Nothing())
             if phase.challenge == name
         ]
         path = f"/organise/challenges/{quote(name, safe='')}"
-        return self._answer(f"challenge {name}", path, challenge.title or name, its, form)
+        return self._answer(path, challenge.title or name, its, form)
 
-    def _answer(self, what: str, path: str, title: str, its: list[str], form: Form) -> web.Response:
+    def _answer(self, path: str, title: str, its: list[str], form: Form) -> web.Response:
         return self.console.answer(
             "organise_delete.html",
             status=form.status,
-            what=what,
             path=path,
             title=title,
             its_phases=its,

@@ -19,11 +19,11 @@ PAGE = 100
 WORDING = {
     "corpus": Wording(
         label="Name",
-        help=f"{NAME_HELP.capitalize()}. The name of one that is there makes its next version.",
+        help=f"{NAME_HELP.capitalize()}. An existing name makes its next version.",
     ),
     "partial": Wording(
         label="Leave out files with faults",
-        help="Otherwise nothing is imported as long as anything in it is wrong.",
+        help="Otherwise nothing is imported if any file is wrong.",
     ),
 }
 

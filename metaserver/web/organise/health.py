@@ -35,11 +35,11 @@ class HubHealth:
             effect = "answers wait, changes are refused"
             worries.append(f"Nothing can be stored: {hub.blocked}; {effect}.")
         if hub.lanes_behind:
-            worries.append(f"It was started again: {hub.lanes_behind} lanes are catching up.")
+            worries.append(f"It was started again: {hub.lanes_behind} servers are catching up.")
         if hub.disk_free < SCARCE * hub.disk_size:
-            worries.append(f"Little is left of its disk: {gigabytes(hub.disk_free)}.")
+            worries.append(f"The disk is nearly full: {gigabytes(hub.disk_free)} are left.")
         if hub.lag > LATE:
-            worries.append(f"It is overloaded: its loop comes back {hub.lag:.1f} s late.")
+            worries.append(f"It is overloaded: everything is {hub.lag:.1f} s late.")
         if hub.stalls:
             times, longest = len(hub.stalls), max(stall.seconds for stall in hub.stalls)
             worries.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from aiohttp import web
 
@@ -20,21 +20,21 @@ from metaserver.web.ui.console import ConsoleContext
 
 async def taking_part(
     console: ConsoleContext, request: web.Request
-) -> tuple[int, Sequence[ServerDetail]]:
-    """Return the number of teams but the organisers' own, and the servers of these."""
+) -> tuple[int, Collection[str], Sequence[ServerDetail]]:
+    """Return the number of teams but the organisers' own, these, and their servers."""
     listed = await console.ask(request, teams.list_, Nothing())
     present = [team for team in listed if team.retired_at is None]
     hosts = {team.team for team in present if team.host}
     registered = await console.ask(request, servers.list_, Nothing()) if hosts else []
     own = [server for server in registered if server.team in hosts and not server.retired]
-    return len(present) - len(hosts), own
+    return len(present) - len(hosts), hosts, own
 
 
 def launch_check(
     phase: PhaseDetail, plan: PhasePlanDetail, guests: int, baselines: int
 ) -> Sequence[str]:
     """Return what a planned phase lacks, in sentences."""
-    missing = [] if phase.gold else ["No task has gold: nothing is scored."]
+    missing = [] if phase.gold else ["No task has gold, so nothing is scored."]
     for task, outside in plan.outside.items():
         missing.append(f"{outside.count:,} gold articles of {task} are outside the corpus.")
     return [*missing, *_unready(phase, phase.uploads_only, guests, baselines)]
@@ -44,7 +44,7 @@ def plan_check(plan: PhasePlan, now: float, guests: int, baselines: int) -> Sequ
     """Return what a plan lacks, or does at once, before there is a phase."""
     found = _unready(plan, takes_uploads_only(plan.tasks), guests, baselines)
     if (state := plan.state(now, None)) is not PhaseState.SETUP:
-        found.append(f"By its dates it is in the state {state} at once.")
+        found.append(f"By its dates, it is at once in the state {state}.")
     if text := warning(plan):
         found.append(sentence(text))
     return found
@@ -55,9 +55,12 @@ def _unready(
 ) -> list[str]:
     missing = [] if guests else ["There is no team yet."]
     if not baselines and not uploads_only:
-        missing.append("No baseline takes part: mark a team of yours, and register its server.")
+        missing.append(
+            "No baseline takes part: mark a team of yours as such, and register its server or"
+            " upload its run."
+        )
     missing += [
-        f"It has no date on which it {name}: you do that by hand."
+        f"It has no date on which it {name}, so you do that manually."
         for name in ("opens", "freezes")
         if getattr(plan, name) is None
     ]

@@ -25,9 +25,9 @@ from metaserver.web.organise.overview import NEW_PHASE, phase_path
 from metaserver.web.organise.phase_form import (
     CHECK,
     CORPUS_FILE,
+    FIELDS,
     FIXED,
     GOLD_FILES,
-    PLANNED,
     READING,
     STEP_OF,
     STEPS,
@@ -47,8 +47,7 @@ from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.form_pages import OperationForm, number, sent_file, tried
 from metaserver.web.ui.forms import Form, FormField
 
-NAMES = ("phase", "title", "kind", *FIXED, *PLANNED[2:])
-CARRIED = (*NAMES, *(f"{name}{READING}" for name in DATES))
+CARRIED = (*FIELDS, *(f"{name}{READING}" for name in DATES))
 """The fields whose values go from step to step."""
 AGAIN = "Choose the file again: it was not kept."
 NOTHING_SENT: Mapping[str, str] = {}
@@ -71,7 +70,7 @@ def _step(submitted: MultiMapping[Any]) -> int:
 
 
 def _carried(submitted: MultiMapping[Any], shown: int) -> MultiDict[str]:
-    """Return what was written in other steps than the one that is shown."""
+    """Return what was written in other steps than the step shown."""
     return MultiDict(
         (name, text)
         for name, text in submitted.items()
@@ -92,7 +91,7 @@ def _entered(whole: Form, step: int, submitted: MultiMapping[Any]) -> Sequence[t
     asked = [section for section in sections(whole) if section.step == step]
     usual = {
         field.name: field.given
-        for field in OperationForm(request=NewPhase, names=NAMES).form().fields
+        for field in OperationForm(request=NewPhase, names=FIELDS).form().fields
     }
     fields = [
         field
@@ -152,7 +151,7 @@ class NewPhasePages:
             if isinstance(plan, RefusedError):
                 refused = Refused(refused.error or plan, refused.files)
             else:
-                guests, own = await taking_part(self.console, request)
+                guests, _, own = await taking_part(self.console, request)
                 check = plan_check(plan, self.console.hub.clock(), guests, len(own))
         if refused.error:
             step = STEP_OF.get(refused.error.field, step)
@@ -196,7 +195,7 @@ class NewPhasePages:
         choices = {"tasks": (Family.SERVERS if built else Family.UPLOADS).tasks()}
         if family is Family.SERVERS:
             choices |= {"corpus": corpus_choices(imported), "release": release_choices(built)}
-        blank = OperationForm(request=NewPhase, names=family.names(NAMES), wording=WORDING)
+        blank = OperationForm(request=NewPhase, names=family.names(FIELDS), wording=WORDING)
         values: MultiDict[Any] = MultiDict(submitted)
         for unseen in blank.form().fields:
             if unseen.name not in submitted:
@@ -211,7 +210,7 @@ class NewPhasePages:
         self, challenge: ChallengeDetail, submitted: MultiMapping[Any], step: int
     ) -> dict[str, Any]:
         """Return the values that were written up to a step; `RefusedError` for an unclear date."""
-        names = [name for name in _family(submitted).names(NAMES) if STEP_OF[name] <= step]
+        names = [name for name in _family(submitted).names(FIELDS) if STEP_OF[name] <= step]
         values = OperationForm(request=NewPhase, names=names).values(submitted)
         values["challenge"] = challenge.challenge
         read = read_dates(values, submitted, challenge.timezone, self.console.hub.clock())

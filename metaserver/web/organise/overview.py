@@ -15,6 +15,7 @@ from metaserver.base.states import OPEN_STATES, PhaseState, Role, ServerState
 from metaserver.operations import (
     challenges,
     corpora,
+    monitoring,
     phases,
     releases,
     servers,
@@ -25,11 +26,13 @@ from metaserver.operations.challenges import ChallengeDetail
 from metaserver.operations.conformance import TestState
 from metaserver.operations.control_room import FoundDetail, WatchQuery, watch_phase
 from metaserver.operations.corpora import CorpusDetail
+from metaserver.operations.monitoring import ProcessDetail
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneProgress, ServerDetail
 from metaserver.operations.table import Nothing
 from metaserver.operations.teams import TeamDetail
 from metaserver.operations.tokens import TokenDetail, TokenQuery
+from metaserver.web.access.visitor import caller_of
 from metaserver.web.team.settings import holds
 from metaserver.web.ui.console import ConsoleContext
 
@@ -67,7 +70,10 @@ class Need(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Overview:
-    """A hub's challenges, phases, teams and servers, as of now."""
+    """A hub's challenges, phases, teams and servers, as of now; with a `challenge` its own alone.
+
+    Then what is of the hub is left out: corpora, teams, tokens, releases, processes.
+    """
 
     challenges: Sequence[ChallengeDetail]
     corpora: Sequence[CorpusDetail]
@@ -76,8 +82,10 @@ class Overview:
     tokens: Sequence[TokenDetail]
     servers: Sequence[ServerDetail]
     releases: Sequence[str]
+    processes: Sequence[ProcessDetail]
     found: Mapping[str, Sequence[FoundDetail]]  # by phase
     now: float
+    challenge: str | None = None
 
     def phases_of(self, challenge: str) -> Sequence[PhaseDetail]:
         """Return a challenge's phases, the newest first."""
@@ -97,30 +105,47 @@ class Overview:
 
 
 async def overview_of(console: ConsoleContext, request: web.Request) -> Overview:
-    """Ask for all that a hub has."""
-    nothing = Nothing()
-    planned = await console.ask(request, phases.list_, nothing)
+    """Ask for all that a hub has, or the challenge that the caller organises."""
+    nothing, caller = Nothing(), caller_of(request)
+    planned = await organised_phases(console, request)
     findings = {
         phase.phase: (
             await console.ask(request, watch_phase, WatchQuery(phase=phase.phase, limit=1))
         ).findings
         for phase in planned
     }
+    of_hub = caller.challenge is None
     return Overview(
-        challenges=await console.ask(request, challenges.list_challenges, nothing),
-        corpora=await console.ask(request, corpora.list_, nothing),
+        challenges=[
+            challenge
+            for challenge in await console.ask(request, challenges.list_challenges, nothing)
+            if caller.organises(challenge.challenge)
+        ],
+        corpora=await console.ask(request, corpora.list_, nothing) if of_hub else (),
         phases=planned,
-        teams=await console.ask(request, teams.list_, nothing),
-        tokens=await console.ask(request, tokens.list_, TokenQuery(ended=0)),
+        teams=await console.ask(request, teams.list_, nothing) if of_hub else (),
+        tokens=await console.ask(request, tokens.list_, TokenQuery(ended=0)) if of_hub else (),
         servers=await console.ask(request, servers.list_, nothing),
-        releases=await console.ask(request, releases.list_, nothing),
+        releases=await console.ask(request, releases.list_, nothing) if of_hub else (),
+        processes=(await console.ask(request, monitoring.machines, nothing)).processes
+        if of_hub
+        else (),
         found=findings,
         now=console.hub.clock(),
+        challenge=caller.challenge,
     )
 
 
+async def organised_phases(console: ConsoleContext, request: web.Request) -> Sequence[PhaseDetail]:
+    """Return the phases that the caller organises."""
+    listed, caller = await console.ask(request, phases.list_, Nothing()), caller_of(request)
+    return [phase for phase in listed if caller.organises(phase.challenge)]
+
+
 def steps(overview: Overview) -> Sequence[SetupStep]:
-    """Return the way from an empty hub to a team that can begin."""
+    """Return the way from an empty hub to a team that can begin, for organisers of the hub."""
+    if overview.challenge:
+        return ()
     newest = overview.phases[-1].phase if overview.phases else ""
     phase = f"/organise/phases/{quote(newest, safe='')}" if newest else ""
     gold = any(phase.gold for phase in overview.phases)
@@ -135,13 +160,13 @@ def steps(overview: Overview) -> Sequence[SetupStep]:
         SetupStep(
             bool(overview.corpora),
             "Import a corpus",
-            "The articles that servers are sent: a file, or a zip of files.",
+            "The articles that will be sent to servers: a file, or a zip of files.",
             "/organise/corpora",
         ),
         SetupStep(
             bool(overview.releases),
             "Build a UniProt release",
-            "Beside the hub, once: metaserver uniprot build. Answers are checked by it.",
+            "Once, on the hub's machine: metaserver uniprot build. Answers are checked against it.",
             "",
         ),
         SetupStep(
@@ -150,15 +175,13 @@ def steps(overview: Overview) -> Sequence[SetupStep]:
             "Corpus, release, tasks, dates, limits, and who sees the scores.",
             NEW_PHASE if overview.challenges else "",
         ),
-        SetupStep(
-            gold, "Set its gold", "A file a task: runs are scored by it, as they land.", phase
-        ),
+        SetupStep(gold, "Set its gold", "One file per task, by which runs are scored.", phase),
         SetupStep(bool(playing), "Add a team", "By its name.", "/organise/teams"),
         SetupStep(
             len(overview.tokenless)
             < len(playing),  # later teams without one are listed as problems
             "Give it a token",
-            "It is shown once; the team signs in with it.",
+            "It is shown once, and the team signs in with it.",
             team_path(overview.tokenless[0]) if overview.tokenless else "",
         ),
     ]
@@ -180,6 +203,7 @@ def phase_path(phase: str) -> str:
 def needs(overview: Overview) -> Sequence[Need]:
     """Return the problems that need an organiser, the worst first."""
     return [
+        *_lacking(overview),
         *_down(overview),
         *_unscored(overview),
         *_outside(overview),
@@ -187,6 +211,15 @@ def needs(overview: Overview) -> Sequence[Need]:
         *_uploads(overview),
         *_waiting(overview),
     ]
+
+
+def _lacking(overview: Overview) -> Iterator[Need]:
+    hosts: dict[str, list[str]] = {}
+    for process in overview.processes:
+        if process.lives and process.lacks:
+            hosts.setdefault(process.lacks, []).append(process.host)
+    for lacks, names in hosts.items():
+        yield Need("down", "machine", f"On {_some(names)}: {lacks}", "/organise/machines")
 
 
 def _open_lanes(overview: Overview) -> Iterator[tuple[str, LaneProgress]]:
@@ -199,7 +232,7 @@ def _open_lanes(overview: Overview) -> Iterator[tuple[str, LaneProgress]]:
 
 def _down(overview: Overview) -> Iterator[Need]:
     for state, word in (
-        (ServerState.DOWN, "answer no more"),
+        (ServerState.DOWN, "no longer answer"),
         (ServerState.SUSPENDED, "are suspended"),
     ):
         names = [name for name, progress in _open_lanes(overview) if progress.state == state]
@@ -209,7 +242,7 @@ def _down(overview: Overview) -> Iterator[Need]:
             )
     given_up = [name for name, progress in _open_lanes(overview) if progress.given_up]
     if given_up:
-        text = f"Articles were given up for {_some(given_up)}: requeue them, or leave them"
+        text = f"Articles were given up for {_some(given_up)}: re-queue them, or leave them"
         yield Need("slow", "given up", text, _servers(state="given up"))
 
 
@@ -220,7 +253,7 @@ def _unscored(overview: Overview) -> Iterator[Need]:
             continue
         which = ", ".join(missing) if phase.gold else "any task"
         alarming = phase.state is not PhaseState.SETUP and not phase.gold
-        text = f"Phase {phase.phase} has no gold for {which}: that is not scored"
+        text = f"No gold for {which} in {_title(phase)}: that is not scored"
         yield Need("down" if alarming else "waiting", "no gold", text, phase_path(phase.phase))
 
 
@@ -229,9 +262,8 @@ def _outside(overview: Overview) -> Iterator[Need]:
         for finding in findings:
             if finding.kind is FindingKind.GOLD_OUTSIDE:
                 for subject in finding.subjects:
-                    yield Need(
-                        "waiting", "gold", f"Phase {phase}: {subject.text}", phase_path(phase)
-                    )
+                    text = f"{_titles(overview)[phase]}: {subject.text}"
+                    yield Need("waiting", "gold", text, phase_path(phase))
 
 
 def _untested(overview: Overview) -> Iterator[Need]:
@@ -251,7 +283,7 @@ def _uploads(overview: Overview) -> Iterator[Need]:
         for finding in findings:
             if word := UPLOADS.get(finding.kind):
                 path = f"/organise/uploads?{urlencode({'phase': phase})}"
-                text = f"Phase {phase}: {finding.subjects[0].text}"
+                text = f"{_titles(overview)[phase]}: {finding.subjects[0].text}"
                 more = finding.count - 1
                 yield Need("slow", word, f"{text}; and {more} more" if more else text, path)
 
@@ -260,7 +292,8 @@ def _waiting(overview: Overview) -> Iterator[Need]:
     for challenge in overview.challenges:
         if challenge.waiting:
             path = f"/organise/challenges/{quote(challenge.challenge, safe='')}/sign-ups"
-            text = f"Sign-ups for {challenge.challenge} that wait for approval: {challenge.waiting}"
+            title = challenge.title or challenge.challenge
+            text = f"Sign-ups for {title} that wait for approval: {challenge.waiting}"
             yield Need("slow", "sign-up", text, path)
         if challenge.automatic >= AUTOMATIC_A_DAY:
             path = f"/organise/challenges/{quote(challenge.challenge, safe='')}/sign-ups"
@@ -270,12 +303,20 @@ def _waiting(overview: Overview) -> Iterator[Need]:
             )
             yield Need("slow", "sign-up", text, path)
     if overview.tokenless:
-        text = f"Teams that hold no token: {_some(overview.tokenless)}"
+        text = f"Teams without a token: {_some(overview.tokenless)}"
         yield Need("waiting", "no token", text, team_path(overview.tokenless[0]))
     for phase in overview.phases:
         if phase.state is PhaseState.SETUP and phase.opens is None:
-            text = f"Phase {phase.phase} has no date to open: open it yourself, or give it one"
+            text = f"No date to open {_title(phase)}: open it yourself, or set a date"
             yield Need("waiting", "no date", text, phase_path(phase.phase))
+
+
+def _title(phase: PhaseDetail) -> str:
+    return phase.title or phase.phase
+
+
+def _titles(overview: Overview) -> Mapping[str, str]:
+    return {phase.phase: _title(phase) for phase in overview.phases}
 
 
 def _servers(**query: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from metaserver.base.states import Role
+from metaserver.operations.lanes import BASELINES
 from metaserver.web.access.roles import reserved
 from metaserver.web.organise.alerts import AlertPages
 from metaserver.web.organise.bundles import BundlePages
@@ -18,7 +19,7 @@ from metaserver.web.organise.health import AuditPage, MachinesPage, health
 from metaserver.web.organise.jobs import JobPages
 from metaserver.web.organise.new_phase import NewPhasePages
 from metaserver.web.organise.overview import needs, overview_of, steps
-from metaserver.web.organise.phases import PhasePages
+from metaserver.web.organise.phases import PhasePages, started_path
 from metaserver.web.organise.servers import OrganiserServerPages
 from metaserver.web.organise.sign_ups import SignUpDesk
 from metaserver.web.organise.teams import OrganiserTeamPages
@@ -40,36 +41,44 @@ class OrganiserPages:
 
     def mount(self, app: web.Application) -> None:
         """Put the console onto an application."""
-        self.console.results.update({"gold.set": set_path, "gold.preview": preview_path})
+        results = {"gold.set": set_path, "gold.preview": preview_path, BASELINES: started_path}
+        self.console.results.update(results)
         app.add_routes(self.routes())
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the console's routes, all for organisers only."""
+        """Return the console's routes: those for organisers of one challenge too, and others."""
         console = self.console
-        routes_open = [
+        of_one = [
             web.get("/organise", self.overview),
             web.get("/organise/events", self.events, allow_head=False),
             *ChallengePages(console=console).routes(),
             *BundlePages(console=console).routes(),
             *TextPages(console=console).routes(),
             *SignUpDesk(console=console).routes(),
-            *NewPhasePages(console=console).routes(),
-            *DeletionPages(console=console).routes(),
             *PhasePages(console=console).routes(),
             *ControlRoomPages(console=console).routes(),
             *GoldPages(console=console).routes(),
-            *CorpusPages(console=console).routes(),
-            *OrganiserTeamPages(console=console).routes(),
-            *MemberPages(console=console, of_hub=True).routes(),
-            *TokenPages(console=console, of_hub=True).routes(),
             *OrganiserServerPages(console=console).routes(),
             *UploadPages(console=console).routes(),
+            *JobPages(console=console).routes(),
+            *MemberPages(console=console, of_hub=True).routes(),
+            *TokenPages(console=console, of_hub=True).routes(),
+        ]
+        of_hub = [
+            *ChallengePages(console=console).new_routes(),
+            *BundlePages(console=console).new_routes(),
+            *NewPhasePages(console=console).routes(),
+            *DeletionPages(console=console).routes(),
+            *CorpusPages(console=console).routes(),
+            *OrganiserTeamPages(console=console).routes(),
             *AlertPages(console=console).routes(),
             *MachinesPage(console=console).routes(),
             *AuditPage(console=console).routes(),
-            *JobPages(console=console).routes(),
         ]
-        return reserved(Role.ORGANISER, routes_open)
+        return [
+            *reserved(Role.ORGANISER, of_one, require_own=console.require_own),
+            *reserved(Role.ORGANISER, of_hub),
+        ]
 
     async def overview(self, request: web.Request) -> web.Response:
         """Answer with the state of the hub and its phases, and the problems that there are."""
@@ -79,7 +88,7 @@ class OrganiserPages:
             known=overview,
             steps=steps(overview),
             needs=needs(overview),
-            health=await health(self.console, request),
+            health=None if overview.challenge else await health(self.console, request),
         )
 
     async def events(self, request: web.Request) -> web.StreamResponse:
@@ -107,11 +116,11 @@ class OrganiserPages:
 
     async def _parts(self, request: web.Request) -> LiveParts:
         overview, part = await overview_of(self.console, request), self.console.templates.part
-        return LiveParts(
-            html={
-                "health": part(PARTS, "health", await health(self.console, request)),
-                "needs": part(PARTS, "needs", needs(overview)),
-                "steps": part(PARTS, "steps", steps(overview)),
-                "challenges": part(PARTS, "challenges", overview),
-            }
-        )
+        html = {
+            "needs": part(PARTS, "needs", needs(overview)),
+            "steps": part(PARTS, "steps", steps(overview)),
+            "challenges": part(PARTS, "challenges", overview),
+        }
+        if not overview.challenge:
+            html["health"] = part(PARTS, "health", await health(self.console, request))
+        return LiveParts(html=html)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -37,23 +37,9 @@ GOLD_FILES: Mapping[str, str] = {
 }
 """The names of the gold file fields, with their tasks."""
 
-LIMITS = (
-    *("timeout", "attempts", "concurrency", "answer_bytes", "servers", "runs"),
-    *("uploads.a_day", "uploads.total"),
-)
 USAGE = ("usage.boards", "usage.currency")
 ANSWERS = ("answers.normalise", "answers.confidence", "answers.mention_type")
 RANKING = tuple(f"ranking.{name}" for name in ("min_coverage", "articles", "measure", "ties"))
-PLANNED = (
-    "title",
-    "kind",
-    *DATES,
-    "visibility",
-    "team_names",
-    *USAGE,
-    *RANKING,
-    *(f"limits.{name}" for name in LIMITS),
-)
 FIXED = ("corpus", "release", "tasks", "public_share", *ANSWERS)
 """The fields that cannot be changed once there is a run."""
 
@@ -78,8 +64,8 @@ class Family(StrEnum):
         """Return the choices of its tasks."""
         is_served = self is Family.SERVERS
         tasks: list[TaskPlugin] = [*(answered_tasks() if is_served else offline_tasks()).values()]
-        asked = "What servers are asked for. None chosen: all; mentions only with gold for them."
-        sent = "What teams upload; it needs no corpus. Without its gold a task takes no run."
+        asked = "What servers are asked for. None chosen: all, mentions only if they have gold."
+        sent = "What teams upload, without a corpus. A task takes runs once it has gold."
         return Wording(
             label=f"Tasks: {'servers answer' if is_served else 'files are uploaded'}",
             help=asked if is_served else sent,
@@ -106,8 +92,11 @@ def _measures() -> Sequence[tuple[str, str]]:
 
 
 WORDING: Mapping[str, Wording] = {
-    "phase": Wording(label="Name", help=f"Its name in addresses and files, for good: {NAME_HELP}."),
-    "title": Wording(help="What people call it: “Test phase”."),
+    "phase": Wording(
+        label="Name",
+        help=f"In addresses and files; it cannot be changed later. {NAME_HELP.capitalize()}.",
+    ),
+    "title": Wording(help="What people read, such as “Test phase”."),
     "kind": Wording(label="Kind", choices=[("test", "test"), ("training", "training")]),
     "visibility": Wording(
         label="Who sees the scores",
@@ -127,22 +116,23 @@ WORDING: Mapping[str, Wording] = {
     "public_share": Wording(
         label="Public part of the gold",
         help="The share of its articles, drawn in secret, that scores use while a test phase is"
-        " open: 0.5 is half. 1 is all. Places after the freeze are by all articles.",
+        " open: 0.5 is half, 1 is all. After the freeze, all articles count.",
     ),
     "usage.boards": Wording(
         label="Tokens and costs",
-        help="That teams declare with their answers, beside the scores.",
+        help="Those that teams declare with their answers, shown beside the scores.",
         choices=[
             (ShownUsage.HIDDEN.value, "each team sees its own"),
             (ShownUsage.SHOWN.value, "shown to whoever sees the score"),
         ],
     ),
     "usage.currency": Wording(
-        label="Currency of costs", help="Of three letters; costs in others are in no mean."
+        label="Currency of costs",
+        help="Three letters; costs in other currencies are left out of means.",
     ),
     "answers.normalise": Wording(
         label="Strings that contain an accession",
-        help="An isoform, a prefix, small letters.",
+        help="Such as isoforms, prefixes, small letters.",
         choices=[
             ("", "the hub’s own setting"),
             (Normalisation.STRICT.value, "are refused, with advice"),
@@ -151,7 +141,7 @@ WORDING: Mapping[str, Wording] = {
     ),
     "answers.confidence": Wording(
         label="Hits without a confidence",
-        help="Of servers from before the contract.",
+        help="From servers that are older than the contract.",
         choices=[
             ("", "the hub’s own setting"),
             (InferredConfidence.REQUIRED.value, "are dropped"),
@@ -175,37 +165,37 @@ WORDING: Mapping[str, Wording] = {
     ),
     "ranking.measure": Wording(
         label="Measure of the places",
-        help="A task without that measure takes its first.",
+        help="A task without that measure uses its first one.",
         choices=_measures(),
     ),
     "ranking.ties": Wording(
         label="Runs that are equal",
-        help="What is still equal after the confidence shares a place.",
+        help="If the confidence is equal too, they share a place.",
         choices=[
             (Ties.CONFIDENCE.value, "come by their average confidence"),
             (Ties.SHARE.value, "share a place"),
         ],
     ),
     "limits.timeout": Wording(
-        label="Time limit", help="Seconds for one article; empty: the hub's own setting."
+        label="Time limit", help="Seconds per article; empty: the hub's own setting."
     ),
     "limits.attempts": Wording(
-        label="Attempts", help="For one article, at most; empty: the hub's own setting."
+        label="Attempts", help="Per article, at most; empty: the hub's own setting."
     ),
     "limits.concurrency": Wording(
-        label="Requests at a time", help="That a server may register, at most; empty: any number."
+        label="Requests at a time", help="Per server, at most; empty: any number."
     ),
     "limits.answer_bytes": Wording(
-        label="Answer's size", help="In bytes, at most; empty: the hub's own setting."
+        label="Size of an answer", help="Bytes, at most; empty: the hub's own setting."
     ),
-    "limits.servers": Wording(label="Servers", help="Of a team, at most."),
-    "limits.runs": Wording(label="Offline runs", help="Of a team and task, at most."),
+    "limits.servers": Wording(label="Servers", help="Per team, at most."),
+    "limits.runs": Wording(label="Offline runs", help="Per team and task, at most."),
     "limits.uploads.a_day": Wording(
-        label="Uploads in 24 hours", help="Of a team and task, at most; replacements count."
+        label="Uploads in 24 hours", help="Per team and task, at most; replacements count."
     ),
     "limits.uploads.total": Wording(
         label="Uploads in all",
-        help="Of a team and task, at most: each reveals a little of the gold.",
+        help="Per team and task, at most: each reveals a little of the gold.",
     ),
 }
 
@@ -240,7 +230,7 @@ SECTIONS: Sequence[tuple[int, str, str, Sequence[str], Sequence[str]]] = (
     (
         2,
         "Articles",
-        "What servers are sent.",
+        "What is sent to servers.",
         ("corpus", CORPUS_FILE),
         ("release", *ANSWERS),
     ),
@@ -251,7 +241,13 @@ SECTIONS: Sequence[tuple[int, str, str, Sequence[str], Sequence[str]]] = (
         ("limits.servers", "limits.runs", "limits.uploads.a_day", "limits.uploads.total"),
         ("limits.timeout", "limits.attempts", "limits.concurrency", "limits.answer_bytes"),
     ),
-    (3, "When", "What the clock does. A phase without dates is advanced manually.", DATES, ()),
+    (
+        3,
+        "When",
+        "When the phase changes by itself. Without dates, you change its state.",
+        DATES,
+        (),
+    ),
     (
         3,
         "Who sees",
@@ -262,7 +258,7 @@ SECTIONS: Sequence[tuple[int, str, str, Sequence[str], Sequence[str]]] = (
     (
         CHECK,
         "Gold",
-        "If one cannot be used, no phase is planned. Its page counts articles outside the corpus.",
+        "If a file cannot be used, no phase is planned.",
         tuple(GOLD_FILES),
         (),
     ),
@@ -272,6 +268,8 @@ STEP_OF: Mapping[str, int] = {
     name: step for step, _, _, names, folded in SECTIONS for name in (*names, *folded)
 }
 """The step that asks for a field."""
+FIELDS = tuple(name for name in STEP_OF if name not in {CORPUS_FILE, *GOLD_FILES})
+"""The fields of a phase, without its files."""
 
 
 def sections(form: Form) -> Sequence[FormSection]:
@@ -295,12 +293,11 @@ def sections(form: Form) -> Sequence[FormSection]:
 
 def with_uploaded_tasks(form: Form) -> Form:
     """Return the form of a new phase that also offers the tasks whose files are uploaded."""
-    fields: list[FormField] = []
-    for field in form.fields:
-        fields.append(field)
+
+    def more(field: FormField) -> Iterator[FormField]:
         if field.name == "tasks":
             offered = Family.UPLOADS.tasks()
-            more = dataclasses.replace(
+            yield dataclasses.replace(
                 field,
                 form="uploaded",
                 label=offered.label,
@@ -308,7 +305,13 @@ def with_uploaded_tasks(form: Form) -> Form:
                 choices=offered.choices,
                 error="",
             )
-            fields.append(more)
+
+    return _with_more(form, more)
+
+
+def _with_more(form: Form, more: Callable[[FormField], Iterable[FormField]]) -> Form:
+    """Return the form with more fields, each after the field that it belongs to."""
+    fields = [shown for field in form.fields for shown in (field, *more(field))]
     return dataclasses.replace(form, fields=fields)
 
 
@@ -321,8 +324,8 @@ def with_files(form: Form, family: Family, tasks: Sequence[str], errors: Mapping
     ]
     if family is Family.SERVERS:
         text = (
-            "Articles as text, XML, JSON, or a zip of such files: a corpus of the phase's name. It"
-            " takes the place of the choice above."
+            "Articles as text, XML, JSON, or a zip of such files. They become a corpus with the"
+            " phase's name, which replaces the choice above."
         )
         files.append(_file(CORPUS_FILE, "Or import a corpus now", errors, text))
     return dataclasses.replace(form, fields=[*form.fields, *files])
@@ -342,15 +345,12 @@ def with_questions(form: Form, submitted: MultiMapping[Any] | None, zone: str, n
     """
     if submitted is None:
         return form
-    fields: list[FormField] = []
-    for field in form.fields:
-        fields.append(field)
-        if field.name in DATES and field.error:
-            fields += _questions(field, zone, now)
-    return dataclasses.replace(form, fields=fields)
+    return _with_more(form, lambda field: _questions(field, zone, now))
 
 
 def _questions(field: FormField, zone: str, now: float) -> Iterator[FormField]:
+    if field.name not in DATES or not field.error:
+        return
     name, text = f"{field.name}{READING}", field.value
     if instants := zones.readings(text, zone):
         choices = [
@@ -368,7 +368,7 @@ def _questions(field: FormField, zone: str, now: float) -> Iterator[FormField]:
     elif _is_past(text, zone, now):
         yield FormField(
             name=name,
-            label=f"Yes, {field.name} is past: the hub does it at once",
+            label=f"Yes, {field.name} is past and takes effect at once",
             kind="check",
             bounds={},
         )
@@ -387,7 +387,7 @@ def read_dates(
             continue
         with_dates[name] = text = chosen(name, text, submitted)
         if _is_past(text, zone, now) and not submitted.get(f"{name}{READING}"):
-            message = f"{text.replace('T', ' ')} is past: confirm it, or write another date"
+            message = f"{text.replace('T', ' ')} is past: confirm it, or enter another date"
             return RefusedError(Refusal.INVALID, message, field=name)
     return with_dates
 
@@ -415,7 +415,7 @@ def other_zone(
     dated = next((name for name in DATES if values.get(name)), None)
     if dated is None or submitted.get("timezone", phase.timezone) == phase.timezone:
         return None
-    message = f"the challenge's time zone has been changed to {phase.timezone}: write it again"
+    message = f"the challenge's time zone has been changed to {phase.timezone}: enter it again"
     return RefusedError(Refusal.STATE, message, field=dated)
 
 
@@ -441,9 +441,9 @@ def written(at: datetime | None) -> str:
 def date_wording(zone: str) -> dict[str, Wording]:
     """Return the labels and help of the dates of a phase in a time zone."""
     help_texts = {
-        "opens": "From then on articles are sent; empty: you open it yourself.",
-        "freezes": "From then on none are; empty: you freeze it yourself.",
-        "closes": "It is over; empty: you close it yourself.",
+        "opens": "Articles are sent from then on; empty: you open it yourself.",
+        "freezes": "No article is sent from then on; empty: you freeze it yourself.",
+        "closes": "The phase is over then; empty: you close it yourself.",
     }
     return {
         name: Wording(
@@ -456,7 +456,7 @@ def date_wording(zone: str) -> dict[str, Wording]:
 def corpus_choices(corpora: Sequence[CorpusDetail]) -> Wording:
     """Return the choices of a corpus."""
     return Wording(
-        help="The articles, in the order in which they are sent. Choose it, or import one below.",
+        help="The articles, in the order in which they are sent. Choose one, or import one below.",
         choices=[
             ("", "choose"),
             *(
@@ -474,6 +474,6 @@ def release_choices(releases: Sequence[str]) -> Wording:
     """Return the choices of a UniProt release."""
     return Wording(
         label="UniProt release",
-        help="Accessions in answers are checked by it.",
+        help="Accessions in answers are checked against it.",
         choices=[(name, name) for name in releases],
     )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import msgspec
 from aiohttp import web
 from multidict import MultiMapping
 
@@ -18,21 +20,27 @@ from metaserver.operations import (
     control_room,
     corpora,
     gold,
+    jobs,
     lanes,
     phases,
     releases,
+    runs,
 )
 from metaserver.operations.control_room import WatchQuery
 from metaserver.operations.fields import OnePhase
-from metaserver.operations.lanes import BaselineStart
+from metaserver.operations.jobs import JobDetail, JobQuery
+from metaserver.operations.lanes import BaselineStart, BaselineStarts
 from metaserver.operations.phases import PhaseChange, PhaseDetail, PhasePlanDetail
+from metaserver.operations.runs import RunsOf
 from metaserver.operations.table import Nothing
 from metaserver.tasks.plugin import installed_tasks
+from metaserver.web.access.visitor import caller_of
+from metaserver.web.organise.jobs import soon
 from metaserver.web.organise.launch import launch_check, taking_part
 from metaserver.web.organise.overview import phase_path
 from metaserver.web.organise.phase_form import (
+    FIELDS,
     FIXED,
-    PLANNED,
     VISIBLE,
     WORDING,
     Family,
@@ -72,11 +80,16 @@ ADVANCE_OPERATIONS: Mapping[Advance, AskedOperation[OnePhase, PhaseDetail]] = {
     Advance.CLOSE: phases.close,
 }
 EFFECTS: Mapping[Advance, str] = {
-    Advance.OPEN: "Servers that are started are sent articles from now on.",
-    Advance.FREEZE: "No article is sent any more. What is in flight is finished and counted; then"
-    " the boards are final and are kept under permanent links.",
-    Advance.CLOSE: "It is over. Where scores are public, answers can then be read by everybody.",
+    Advance.OPEN: "From now on, servers that are started receive articles.",
+    Advance.FREEZE: "No article is sent any more. Requests in flight are finished and counted; then"
+    " the boards are final, and are kept under permanent links.",
+    Advance.CLOSE: "It is over then. If its scores are public, everybody can read the answers.",
 }
+
+
+def started_path(job: JobDetail) -> str:
+    """Return the path of the phase whose baselines a job has started."""
+    return f"{phase_path(job.subject)}?started={job.job}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,16 +113,16 @@ class PhasePages:
     # -- one that is there -----------------------------------------------------------------------
 
     async def show(self, request: web.Request) -> web.Response:
-        """Answer with a phase: its plan, its gold, what can be done with it."""
-        return await self._show(request)
+        """Answer with a phase: its plan, its gold, what can be done with it.
 
-    async def _show(
-        self, request: web.Request, baselines_refused: Sequence[BaselineStart] = ()
-    ) -> web.Response:
+        `?started=` is the job that started its baselines.
+        """
         phase = await self._phase(request)
         query = OnePhase(phase=phase.phase)
         plan = await self.console.ask(request, phases.get_plan, query)
-        guests, own = await taking_part(self.console, request)
+        guests, hosts, own = await taking_part(self.console, request)
+        listed = await self.console.ask(request, runs.list_, RunsOf(phase=phase.phase))
+        uploaded = [run for run in listed if run.team in hosts]
         baselines = [
             (
                 server,
@@ -119,10 +132,11 @@ class PhasePages:
         ]
         return self.console.answer(
             "organise_phase.html",
-            check=launch_check(phase, plan, guests, len(baselines)),
+            check=launch_check(phase, plan, guests, len(baselines) + len(uploaded)),
             phase=phase,
             baselines=baselines,
-            baselines_refused=baselines_refused,
+            uploaded=uploaded,
+            baselines_refused=await self._unstarted(request, phase.phase),
             corpus=plan.corpus,
             warnings=plan.warnings,
             advances=ADVANCES[phase.state],
@@ -135,13 +149,21 @@ class PhasePages:
         )
 
     async def start_baselines(self, request: web.Request) -> web.Response:
-        """Start the organisers' own servers; the phase's page says which could not be started."""
+        """Test and start the organisers' own servers; the phase's page says which could not be."""
         query = OnePhase(phase=request.match_info["phase"])
         await posted(request)
-        starts = await self.console.ask(request, lanes.start_baselines, query)
-        if refused := [one for one in starts if not one.started]:
-            return await self._show(request, baselines_refused=refused)
-        raise web.HTTPSeeOther(phase_path(query.phase))
+        job = await self.console.ask(request, lanes.start_baselines, query)
+        raise web.HTTPSeeOther(await soon(self.console, request, job))
+
+    async def _unstarted(self, request: web.Request, phase: str) -> Sequence[BaselineStart]:
+        """Return the baselines that the job of the address could not start."""
+        with suppress(RefusedError):  # it is forgotten, or there is none
+            key = request.query.get("started", "")
+            job = await self.console.ask(request, jobs.get, JobQuery(job=key))
+            if (job.kind, job.subject) == (lanes.BASELINES, phase) and job.report is not None:
+                starts = msgspec.convert(job.report, BaselineStarts).servers
+                return [start for start in starts if not start.started]
+        return ()
 
     async def _phase(self, request: web.Request) -> PhaseDetail:
         query = OnePhase(phase=request.match_info["phase"])
@@ -165,14 +187,14 @@ class PhasePages:
         values: Mapping[str, Any] | MultiMapping[Any],
         refused: RefusedError | None = None,
     ) -> web.Response:
-        family, names = _fields(phase, plan)
+        family, names = _fields(request, phase, plan)
         blank = OperationForm(request=PhaseChange, names=names, wording=WORDING)
         choices = {}
         if not plan.fixed:
-            imported = await self.console.ask(request, corpora.list_, Nothing())
-            built = await self.console.ask(request, releases.list_, Nothing())
             choices = {"tasks": family.tasks()}
-            if family is Family.SERVERS:
+            if "corpus" in names:
+                imported = await self.console.ask(request, corpora.list_, Nothing())
+                built = await self.console.ask(request, releases.list_, Nothing())
                 choices |= {
                     "corpus": corpus_choices(imported),
                     "release": release_choices(sorted({*built, phase.release})),
@@ -195,7 +217,7 @@ class PhasePages:
         """Change a phase; dates that were left as shown stay the moments that they are."""
         phase, submitted = await self._phase(request), await posted(request)
         plan = await self._plan(request)
-        blank = OperationForm(request=PhaseChange, names=_fields(phase, plan)[1])
+        blank = OperationForm(request=PhaseChange, names=_fields(request, phase, plan)[1])
         before, values = form_values(phase, plan), blank.values(submitted)
         values = {
             name: value
@@ -252,10 +274,15 @@ class PhasePages:
         raise web.HTTPSeeOther(phase_path(phase.phase))
 
 
-def _fields(phase: PhaseDetail, plan: PhasePlanDetail) -> tuple[Family, Sequence[str]]:
-    """Return a phase's family, and the fields of its form."""
+def _fields(
+    request: web.Request, phase: PhaseDetail, plan: PhasePlanDetail
+) -> tuple[Family, Sequence[str]]:
+    """Return a phase's family, and the fields of its form that the caller may change."""
     family = Family.UPLOADS if phase.uploads_only else Family.SERVERS
-    return family, family.names(PLANNED if plan.fixed else (*PLANNED[:2], *FIXED, *PLANNED[2:]))
+    left_out = {"phase", *(FIXED if plan.fixed else ())}
+    if caller_of(request).challenge is not None:
+        left_out |= {"corpus", "release"}
+    return family, family.names([name for name in FIELDS if name not in left_out])
 
 
 def gold_tasks(phase: PhaseDetail) -> Sequence[str]:

@@ -13,13 +13,13 @@ from multidict import MultiDict, MultiMapping
 
 from metaserver.base.errors import RefusedError
 from metaserver.base.states import PhaseState, ServerState
-from metaserver.operations import lanes, phases, servers
+from metaserver.operations import lanes, servers
 from metaserver.operations.conformance import TestState
 from metaserver.operations.lanes import InLane, Requeue, Requeued, Suspension
 from metaserver.operations.servers import LaneProgress, ServerDetail
 from metaserver.operations.table import Nothing
 from metaserver.web.access.refusals import in_words
-from metaserver.web.organise.overview import phase_path
+from metaserver.web.organise.overview import organised_phases, phase_path
 from metaserver.web.public.boards import or_400
 from metaserver.web.ui.console import ConsoleContext, phase_named, posted
 from metaserver.web.ui.form_pages import OperationForm, tried
@@ -60,16 +60,14 @@ AT_ONCE = (OrganiserLaneAction.RESUME, OrganiserLaneAction.CANCEL)
 SUSPENDED = OperationForm(
     request=Suspension,
     names=("reason",),
-    wording={
-        "reason": Wording(kind="long", help="Its team is shown this; at most 500 characters.")
-    },
+    wording={"reason": Wording(kind="long", help="Its team sees this; at most 500 characters.")},
 )
 REQUEUED = OperationForm(
     request=Requeue,
     names=("articles",),
     wording={
         "articles": Wording(
-            kind="long", help="The ids of given-up articles, one a line; empty: all given up."
+            kind="long", help="The ids of given-up articles, one per line; empty: all given up."
         )
     },
 )
@@ -203,7 +201,7 @@ class OrganiserServerPages:
         self, request: web.Request, chosen: LaneFilter, refused: str = "", status: int = 200
     ) -> web.Response:
         rows = await self._lanes(request)
-        listed = await self.console.ask(request, phases.list_, Nothing())
+        listed = await organised_phases(self.console, request)
         page, lanes = chosen.page(rows)
         return self.console.answer(
             "organise_servers.html",
@@ -222,7 +220,7 @@ class OrganiserServerPages:
 
     async def _lanes(self, request: web.Request) -> Sequence[OrganiserLaneRow]:
         registered = await self.console.ask(request, servers.list_, Nothing())
-        listed = await self.console.ask(request, phases.list_, Nothing())
+        listed = await organised_phases(self.console, request)
         closed = {phase.phase for phase in listed if phase.state is PhaseState.CLOSED}
         return [*_lane_rows(registered, closed)]
 
@@ -263,7 +261,7 @@ class OrganiserServerPages:
         for lane in await self._lanes(request):
             if (lane.server.server, lane.phase) == (request.match_info["server"], phase):
                 return lane
-        raise web.HTTPNotFound(text="There is no server of that name in that phase.")
+        raise web.HTTPNotFound(text="No server of that name takes part in this phase.")
 
     async def act(self, request: web.Request) -> web.Response:
         """Suspend, resume, ...: then show how the server stands, or why it was refused."""

@@ -21,7 +21,7 @@ from metaserver.web.ui.forms import Form, Wording
 INVITED = OperationForm(
     request=Invitations,
     names=("emails",),
-    wording={"emails": Wording(label="E-mail addresses", kind="long", help="One a line.")},
+    wording={"emails": Wording(label="E-mail addresses", kind="long", help="One per line.")},
 )
 STATES = {
     SignUpState.INVITED: ("waiting", "invited"),
@@ -73,7 +73,7 @@ class SignUpDesk:
         raise web.HTTPSeeOther(_path(request))
 
     async def links(self, request: web.Request) -> web.Response:
-        """Show a new link for each sign-up that goes on with one, once."""
+        """Show a new link for each sign-up that needs one, once."""
         asked = OneChallenge(challenge=request.match_info["challenge"])
         done = await tried(self.console.ask(request, sign_ups.links, asked))
         if isinstance(done, RefusedError):

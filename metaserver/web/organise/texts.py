@@ -26,8 +26,8 @@ from metaserver.web.ui.markdown import MOST, render
 MODES = (
     ("closed", "no sign-up: organisers add teams"),
     ("approve", "an organiser approves each team"),
-    ("automatic", "whoever has confirmed is in"),
-    ("code", "whoever knows the invitation code is in"),
+    ("automatic", "every team that has confirmed its address is in"),
+    ("code", "every team that knows the invitation code is in"),
 )
 HINTS = {
     "data": " Data packages that you release are linked beside their phases by themselves.",
@@ -54,10 +54,12 @@ TEXTS = OperationForm(
         ),
         "sign_up": Wording(label="Teams sign up", choices=MODES),
         "code": Wording(
-            label="New invitation code", help="8 letters or more; empty: the one that there is."
+            label="New invitation code", help="8 letters or more; empty: the code stays."
         ),
-        "terms": Wording(label="Terms", kind="long", help="Markdown. Who signs up accepts them."),
-        "terms_version": Wording(help="Another one for each change, such as 2026-11."),
+        "terms": Wording(
+            label="Terms", kind="long", help="Markdown. Teams accept them as they sign up."
+        ),
+        "terms_version": Wording(help="Give each change another one, such as 2026-11."),
     },
 )
 

@@ -21,6 +21,7 @@ from metaserver.operations.text_files import MOST_BYTES
 from metaserver.operations.uploads import UploadsOf
 from metaserver.tasks.plugin import offline_tasks
 from metaserver.web.access.bodies import upload
+from metaserver.web.organise.overview import organised_phases
 from metaserver.web.ui.console import ConsoleContext, phase_named, posted
 from metaserver.web.ui.form_pages import FormPage, OperationForm, no_file, one_of, sent_file, tried
 from metaserver.web.ui.forms import Form, Wording
@@ -76,7 +77,7 @@ class UploadPages:
         submitted: Mapping[str, Any] | MultiMapping[Any] | None = None,
         refused: RefusedError | None = None,
     ) -> web.Response:
-        listed = list(reversed(await self.console.ask(request, phases.list_, Nothing())))
+        listed = list(reversed(await organised_phases(self.console, request)))
         phase = next(
             (phase_detail for phase_detail in listed if name in (None, phase_detail.phase)), None
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from aiohttp import web
@@ -15,7 +15,7 @@ from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.access.auth import address_for
 from metaserver.web.access.headers import FRAMED, OPEN_TO
 from metaserver.web.access.roles import for_strangers
-from metaserver.web.access.visitor import VIEWER
+from metaserver.web.access.visitor import caller_of, viewer_of
 from metaserver.web.public.articles import COLUMNS, Articles
 from metaserver.web.public.choices import Choice
 from metaserver.web.public.leaderboard import Leaderboard, sortable
@@ -164,7 +164,7 @@ class BoardPages:
         board = self._leaderboard(request, request.match_info["task"])
         if board.board.hidden:
             raise web.HTTPNotFound(text="The scores of this phase are not public.")
-        return board
+        return replace(board, compared=False)
 
     def _articles(self, request: web.Request) -> Articles:
         site = site_of(request)
@@ -176,7 +176,7 @@ class BoardPages:
 
     async def _frozen(self, request: web.Request) -> Leaderboard:
         key, sites = request.match_info["key"], request[SITES]
-        board = await sites.frozen(key, viewer_of(request))
+        board = await sites.frozen(key, caller_of(request))
         site = sites.named(board.phase) if board else None
         if board is None or site is None:
             raise web.HTTPNotFound(text="There is no frozen board under this link.")
@@ -209,16 +209,18 @@ class BoardPages:
                 board.task.name,
                 board.choice.unordered,
                 board.board.articles,
+                board.compared,
                 row.run,
             ),
-            (row, board.best(row), board.own(row), bool(board.declared)),
+            (row, board.best(row), board.own(row), board.table, board.ticks),
             render,
         )
 
     def _parts(self, site: Site, task: TaskPlugin, choice: Choice, viewer: Viewer) -> LiveParts:
         board, part = _shown(site, task, choice, viewer), self.templates.part
         html = {
-            name: part("leaderboard_parts.html", name, board) for name in ("signature", "remark")
+            name: part("leaderboard_parts.html", name, board)
+            for name in ("signature", "remark", "columns", "pinned")
         }
         html["phase-summary"] = part("phase_parts.html", "summary", site.summary())
         for name in BOARD_PARTS:
@@ -268,6 +270,7 @@ def _shown(site: Site, task: TaskPlugin, choice: Choice, viewer: Viewer) -> Lead
         phase=site.phase,
         base=site.base,
         viewer=viewer,
+        compared=True,
     )
 
 
@@ -278,12 +281,6 @@ def _picture(site: Site, board: Leaderboard) -> web.Response:
     drawn = site.memo.get(("picture", board.path), shares, lambda: bars(shares))
     headers = {"Cache-Control": "no-cache", OPEN_TO: "cross-origin"}
     return web.Response(body=drawn, content_type="image/png", headers=headers)
-
-
-def viewer_of(request: web.Request) -> Viewer:
-    """Return who views the page, set by the sign-in."""
-    viewer: Viewer = request.get(VIEWER, ANYBODY)
-    return viewer
 
 
 def page(text: str) -> web.Response:

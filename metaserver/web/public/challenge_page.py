@@ -15,12 +15,12 @@ from metaserver.operations import challenge_pages, publishing
 from metaserver.operations.challenge_pages import AnnouncementDetail, ChallengeTexts
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import OneChallenge
+from metaserver.operations.pictures import NAME, picture_of
 from metaserver.operations.table import ask
 from metaserver.web.access.auth import address_for
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.boards import page
-from metaserver.web.public.phases import PhaseSites
-from metaserver.web.public.sites import PhaseSummary
+from metaserver.web.public.sites import PhaseSites, PhaseSummary
 from metaserver.web.ui.markdown import render
 from metaserver.web.ui.templates import Templates
 
@@ -60,7 +60,7 @@ def sections_of(texts: ChallengeTexts) -> list[ShownSection]:
     """Return the texts that there are; takes some milliseconds, for a thread."""
     texts_of = [(section, getattr(texts, section.name)) for section in SECTIONS]
     return [
-        ShownSection(section.name, section.heading, render(text, section.name))
+        ShownSection(section.name, section.heading, render(text, section.name, texts.challenge))
         for section, text in texts_of
         if text.strip()
     ]
@@ -97,8 +97,17 @@ class ChallengeDoor:
     templates: Templates
 
     def routes(self) -> list[web.RouteDef]:
-        """Return its route."""
-        return [web.get("/c/{challenge}", self.show)]
+        """Return its routes."""
+        return [
+            web.get("/c/{challenge}", self.show),
+            web.get(f"/pictures/{{challenge}}/{{name:{NAME}}}", self.picture),
+        ]
+
+    async def picture(self, request: web.Request) -> web.Response:
+        """Answer with a picture of a challenge's page."""
+        kind, content = await picture_of(self.hub, caller_of(request), **request.match_info)
+        headers = {"Cache-Control": "private, max-age=300"}
+        return web.Response(body=content, content_type=kind, headers=headers)
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer with a challenge's page."""
@@ -118,6 +127,5 @@ class ChallengeDoor:
             "newest": NEWEST,
             "now": self.hub.clock(),
             "joining": texts.sign_up is not SignUpMode.CLOSED,
-            "organiser": caller.organiser,
         }
         return page(self.templates.page("challenge.html", **context))

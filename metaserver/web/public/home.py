@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from metaserver.base.states import OPEN_STATES
+from metaserver.operations import publishing
+from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import list_challenges
 from metaserver.operations.context import HubContext
+from metaserver.operations.fields import OneChallenge
+from metaserver.operations.publishing import PhaseResults
 from metaserver.operations.table import Nothing, ask
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.public.boards import page, viewer_of
-from metaserver.web.public.phases import PhaseSites
-from metaserver.web.public.sites import PhaseSummary, Sites, may_know
+from metaserver.web.public.boards import page
+from metaserver.web.public.sites import PUBLISHED, PhaseSites, PhaseSummary, may_know
 from metaserver.web.ui.markdown import render
 from metaserver.web.ui.templates import Templates
 
@@ -29,8 +32,9 @@ class Home:
 
     async def home(self, request: web.Request) -> web.Response:
         """Answer with the challenges and their phases."""
-        caller, viewer = caller_of(request), viewer_of(request)
+        caller = caller_of(request)
         challenges = await ask(self.hub, caller, list_challenges, Nothing())
+        summaries = [one for one in self.sites.summaries() if may_know(one, caller)]
         return page(
             self.templates.page(
                 "home.html",
@@ -39,13 +43,23 @@ class Home:
                     challenge.challenge: render(challenge.about).striptags()
                     for challenge in challenges
                 },
-                summaries=[
-                    summary for summary in self.sites.summaries() if may_know(summary, viewer)
-                ],
-                organiser=caller.organiser,
+                summaries=summaries,
+                latest=await self._latest(caller, summaries),
                 now=self.hub.clock(),
             )
         )
+
+    async def _latest(
+        self, caller: Caller, summaries: Sequence[PhaseSummary]
+    ) -> PhaseResults | None:
+        """Return the results that were published last: the page shows their first places."""
+        out = [one for one in summaries if one.published]
+        if not out:
+            return None
+        newest = max(out, key=lambda one: dict(one.dates)[PUBLISHED])
+        challenge = OneChallenge(challenge=newest.challenge)
+        listed = await ask(self.hub, caller, publishing.results, challenge)
+        return next((one for one in listed if one.phase == newest.name), None)
 
 
 KINDS: Mapping[str, str] = {
@@ -61,7 +75,7 @@ KINDS: Mapping[str, str] = {
 class ShortAddresses:
     """The handler, and what it draws with."""
 
-    sites: Sites
+    sites: PhaseSites
     templates: Templates
 
     def routes(self) -> list[web.RouteDef]:
@@ -73,15 +87,13 @@ class ShortAddresses:
         path, query = request.rel_url.raw_path, request.rel_url.raw_query_string
         kind, slash, rest = path.removeprefix("/").partition("/")
         tail = f"/{KINDS[kind]}{slash}{rest}" + (f"?{query}" if query else "")
-        viewer = viewer_of(request)
-        summaries = [summary for summary in self.sites.summaries() if may_know(summary, viewer)]
+        caller = caller_of(request)
+        summaries = [summary for summary in self.sites.summaries() if may_know(summary, caller)]
         meant = _meant(summaries)
         if meant is not None:
             raise web.HTTPFound(meant.base + tail)
         template = "which_phase.html" if summaries else "no_phase.html"
-        organiser = caller_of(request).organiser
-        text = self.templates.page(template, choice=summaries, tail=tail, organiser=organiser)
-        answer = page(text)
+        answer = page(self.templates.page(template, choice=summaries, tail=tail))
         answer.set_status(300 if summaries else 404)
         return answer
 

@@ -96,17 +96,27 @@ class Leaderboard:
     viewer: Viewer = ANYBODY
     frozen: FrozenBoard | None = None
     key: str = ""  # of the frozen board's link
+    compared: bool = False  # two of its runs can be ticked, to compare them
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """All columns, left to right."""
         return board_columns(self.task.columns)
 
-    @property
+    @cached_property
     def table(self) -> tuple[Column, ...]:
-        """The page's columns: place, run and score come first."""
+        """The page's columns: place, run and score come first.
+
+        A measure that no run has a value of is left out.
+        """
         place, run, *own_columns = OWN_COLUMNS
-        other_columns = [column for column in self.task.columns if column.key != self.main]
+        rows = self.board.rows
+        known = {key for row in rows for key, value in row.values.items() if value is not None}
+        other_columns = [
+            column
+            for column in self.task.columns
+            if column.key != self.main and (column.key in known or not rows)
+        ]
         declared = USAGE_COLUMNS if self.declared else ()
         return (place, run, self.main_column, *other_columns, *own_columns, *declared)
 
@@ -211,6 +221,16 @@ class Leaderboard:
     def own(self, row: BoardRow) -> bool:
         """Return whether the run is of the viewer's team."""
         return bool(row.team) and row.team == self.viewer.team
+
+    @property
+    def own_rows(self) -> Sequence[BoardRow]:
+        """The chosen rows of the viewer's team, in the board's order."""
+        return [row for row in self._chosen if self.own(row)]
+
+    @property
+    def ticks(self) -> bool:
+        """True if rows have boxes to tick."""
+        return self.compared and len(self.board.rows) > 1
 
     def best(self, row: BoardRow) -> bool:
         """Return whether the run is its team's best, if that is worth a word."""

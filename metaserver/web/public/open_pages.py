@@ -11,23 +11,24 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.viewer import Viewer
+from metaserver.base.states import Role
 from metaserver.config import MetricsReaders
+from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.monitoring import is_ready, metrics_for
 from metaserver.web.access.addresses import read_address
 from metaserver.web.access.encodings import compressed
 from metaserver.web.access.headers import add_headers, error_pages, without_slash
 from metaserver.web.access.roles import is_for_strangers
-from metaserver.web.access.visitor import VIEWER, VISITOR, caller_of
+from metaserver.web.access.visitor import CALLER, VISITOR, caller_of
 from metaserver.web.manual.pages import ManualPages
 from metaserver.web.public.challenge_page import ChallengeDoor
 from metaserver.web.public.home import Home
 from metaserver.web.public.pages import mount
-from metaserver.web.public.phases import PhaseSites
 from metaserver.web.public.results import MethodsPage, ResultsPage
 from metaserver.web.public.run_pages import RunPages
 from metaserver.web.public.server_pages import PublicServerPages
+from metaserver.web.public.sites import PhaseSites
 from metaserver.web.ui.assets import Assets
 from metaserver.web.ui.console import Slice
 from metaserver.web.ui.templates import Templates
@@ -88,12 +89,12 @@ class HealthPages:
         return web.Response(body=body, headers={hdrs.CONTENT_TYPE: kind} | NO_STORE)
 
     def _may_read(self, request: web.Request) -> bool:
-        readers = self.hub.settings.web.metrics
-        if caller_of(request).role is not None or readers is MetricsReaders.PUBLIC:
+        readers, current = self.hub.settings.web.metrics, request.get(VISITOR)
+        has_token = current is not None and current.caller.role is not None
+        if has_token or readers is MetricsReaders.PUBLIC:
             return True
         if readers is MetricsReaders.HOLDERS or any(name in request.headers for name in FORWARDED):
             return False  # a proxy on this machine asks for others
-        current = request.get(VISITOR)
         address = read_address(request.remote if current is None else current.origin.address)
         return address is not None and address.is_loopback
 
@@ -106,7 +107,7 @@ def _refused(*, by_token: bool) -> RefusedError:
     )
 
 
-OWNER = Viewer(organiser=True)
+OWNER = Caller(role=Role.ORGANISER, name="owner")
 """Whoever reads a run's pages: they are on its organiser's own machine."""
 
 
@@ -124,7 +125,7 @@ def make_pages_app(hub: HubContext, slices: Sequence[Slice] = ()) -> web.Applica
 @web.middleware
 async def _read_by_owner(request: web.Request, handler: Handler) -> web.StreamResponse:
     if not is_for_strangers(request.match_info.handler):
-        request[VIEWER] = OWNER
+        request[CALLER] = OWNER
     return await handler(request)
 
 
@@ -140,11 +141,11 @@ def mount_open_pages(
     Its other middlewares are there already: pages are made for who reads them.
     """
     sites = PhaseSites(hub)
-    servers = PublicServerPages(sites=sites, templates=templates)
+    servers = PublicServerPages(templates=templates)
     more = [
         *servers.routes(),
-        *MethodsPage(sites=sites, templates=templates).routes(),
-        *RunPages(hub=hub, sites=sites, templates=templates).routes(),
+        *MethodsPage(templates=templates).routes(),
+        *RunPages(hub=hub, templates=templates).routes(),
         *(route for one in slices for route in one.in_phase(hub, templates)),
     ]
     mount(app, sites, templates, more=more, streams={"servers/": servers.events})

@@ -13,7 +13,8 @@ from metaserver.base.states import ServerState
 from metaserver.base.viewer import Viewer
 from metaserver.boards.snapshots import ErrorEntry, Monitor, ServerStatus
 from metaserver.web.access.event_streams import while_held
-from metaserver.web.public.boards import BoardPages, or_400, page, viewer_of
+from metaserver.web.access.visitor import viewer_of
+from metaserver.web.public.boards import BoardPages, or_400, page
 from metaserver.web.public.home import ShortAddresses
 from metaserver.web.public.monitor import (
     MonitorChoice,
@@ -23,7 +24,7 @@ from metaserver.web.public.monitor import (
     server_id,
     slots,
 )
-from metaserver.web.public.sites import Site, Sites, site_of, sited
+from metaserver.web.public.sites import PhaseSites, Site, site_of, sited
 from metaserver.web.ui.live import LiveParts, LiveRow, Subscription
 from metaserver.web.ui.paging import Page
 from metaserver.web.ui.templates import Templates
@@ -35,7 +36,7 @@ Stream = Callable[[web.Request, str], Awaitable[web.StreamResponse]]
 
 def mount(
     app: web.Application,
-    sites: Sites,
+    sites: PhaseSites,
     templates: Templates,
     *,
     more: Sequence[web.RouteDef] = (),

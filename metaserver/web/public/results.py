@@ -23,12 +23,11 @@ from metaserver.operations.publishing import PhaseResults, TaskResults
 from metaserver.operations.table import ask
 from metaserver.web.access.auth import address_for
 from metaserver.web.access.downloads import in_turn, zip_response
-from metaserver.web.access.visitor import caller_of
-from metaserver.web.public.boards import page, viewer_of
+from metaserver.web.access.visitor import caller_of, viewer_of
+from metaserver.web.public.boards import page
 from metaserver.web.public.choices import Choice
 from metaserver.web.public.leaderboard import Leaderboard, sortable
-from metaserver.web.public.phases import PhaseSites
-from metaserver.web.public.sites import PhaseSummary, site_of
+from metaserver.web.public.sites import PhaseSites, PhaseSummary, site_of
 from metaserver.web.ui.templates import Templates
 
 
@@ -50,6 +49,13 @@ class ShownPhase:
     tasks: Sequence[ShownTask]
     methods: Sequence[tuple[str, str, MethodDescription]]
     monitor: Monitor
+
+    @property
+    def described(self) -> Sequence[tuple[str, str, MethodDescription]]:
+        """The methods with the titles of their teams."""
+        rows = [row for task in self.tasks for row in task.charts.board.rows]
+        titles = {row.team: row.title for row in rows if row.title}
+        return [(run, titles.get(team) or team, method) for run, team, method in self.methods]
 
     @property
     def answers(self) -> Sequence[Answers]:
@@ -105,19 +111,21 @@ class ResultsPage:
         async def make() -> web.StreamResponse:
             name = published_name(self.hub.phase(site.phase))
             if (path := await copy_of(self.hub, name)) is None:
-                raise web.HTTPNotFound(text="The package is being replaced: try again.")
+                raise web.HTTPNotFound(
+                    text="The package is just being replaced. Please try again in a moment."
+                )
             return zip_response(path, f"results-{site.phase}.zip", cacheable=True)
 
         return await in_turn(request, make)
 
     async def _shown(self, request: web.Request, results: PhaseResults) -> ShownPhase | None:
-        site, view = self.sites.named(results.phase), self.sites.view(results.phase)
-        if site is None or view is None:
+        site = self.sites.named(results.phase)
+        if site is None:
             return None  # deleted meanwhile
         viewer = viewer_of(request)
         tasks = []
         for task in results.tasks:
-            if (board := await self.sites.frozen(task.board, viewer)) is None:
+            if (board := await self.sites.frozen(task.board, caller_of(request))) is None:
                 continue
             views = list(board.views)
             charts = Leaderboard(
@@ -137,10 +145,10 @@ class ResultsPage:
             tasks=tasks,
             methods=[
                 (run.run, run.team, run.method)
-                for run in await view.methods(viewer)
+                for run in await site.source.methods(viewer)
                 if run.method is not None
             ],
-            monitor=view.monitor(viewer),
+            monitor=site.monitor(viewer),
         )
 
 
@@ -148,7 +156,6 @@ class ResultsPage:
 class MethodsPage:
     """The handler, and what it draws with."""
 
-    sites: PhaseSites
     templates: Templates
 
     def routes(self) -> list[web.RouteDef]:
@@ -158,8 +165,7 @@ class MethodsPage:
     async def methods(self, request: web.Request) -> web.Response:
         """Answer with the methods of the runs, as far as the viewer may see them."""
         site, viewer = site_of(request), viewer_of(request)
-        view = self.sites.view(site.phase)
-        methods_seen = await view.methods(viewer) if view else []
+        methods_seen = await site.source.methods(viewer)
         text = self.templates.page(
             "methods.html",
             described=[

@@ -9,17 +9,14 @@ from aiohttp import web
 from metaserver.base.boards import HEADINGS, BoardRow
 from metaserver.base.errors import RefusedError
 from metaserver.base.records import TaskName
-from metaserver.base.states import Role
 from metaserver.operations import run_cards
-from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.run_cards import SeenRun, TwoRuns
 from metaserver.operations.table import ask
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.access.refusals import in_words
-from metaserver.web.access.visitor import VISITOR, caller_of
-from metaserver.web.public.boards import page, viewer_of
-from metaserver.web.public.phases import PhaseSites
+from metaserver.web.access.visitor import caller_of, viewer_of
+from metaserver.web.public.boards import page
 from metaserver.web.public.sites import site_of
 from metaserver.web.ui.templates import Templates
 
@@ -32,7 +29,6 @@ class RunPages:
     """The handlers, and what they draw with."""
 
     hub: HubContext
-    sites: PhaseSites
     templates: Templates
 
     def routes(self) -> list[web.RouteDef]:
@@ -47,7 +43,7 @@ class RunPages:
         """Answer with a run: its place and scores by task, its method, where it lost."""
         site, query = site_of(request), request.match_info
         asked = SeenRun(phase=site.phase, run=query["run"])
-        card = await ask(self.hub, _reader(request), run_cards.show, asked)
+        card = await ask(self.hub, caller_of(request), run_cards.show, asked)
         team = viewer_of(request).team
         text = self.templates.page(
             "run.html",
@@ -68,8 +64,7 @@ class RunPages:
             own = [row for row in rows if row.team == name]
             if own:
                 boards.append((task, own, sum(row.place is not None for row in rows)))
-        view = self.sites.view(site.phase)
-        servers = view.servers_of(name, viewer) if view else []
+        servers = site.source.servers_of(name, viewer)
         if not boards and not servers:
             raise web.HTTPNotFound(text=f"No team called {name} takes part in this phase.")
         title = next((row.title for _, rows, _ in boards for row in rows if row.title), "")
@@ -85,19 +80,19 @@ class RunPages:
         return page(text)
 
     async def compare(self, request: web.Request) -> web.Response:
-        """Answer with two runs of a task beside each other: `?first=` and `?second=`."""
+        """Answer with two runs of a task beside each other: `?first=` and `?second=`.
+
+        `?run=` is one that was ticked on the board.
+        """
         site, query = site_of(request), request.query
         task = request.match_info["task"]
-        asked = TwoRuns(
-            phase=site.phase,
-            task=task,
-            first=query.get("first", "")[:200],
-            second=query.get("second", "")[:200],
-        )
+        ticked = [*query.getall("run", ()), "", ""]
+        first, second = query.get("first", ticked[0]), query.get("second", ticked[1])
+        asked = TwoRuns(phase=site.phase, task=task, first=first[:200], second=second[:200])
         pair, refused = None, ""
         try:
-            if query:
-                pair = await ask(self.hub, _reader(request), run_cards.compare, asked)
+            if first and second:
+                pair = await ask(self.hub, caller_of(request), run_cards.compare, asked)
         except RefusedError as error:
             if error.field not in ("first", "second"):
                 raise
@@ -117,10 +112,3 @@ class RunPages:
         answer = page(text)
         answer.set_status(404 if refused else 200)
         return answer
-
-
-def _reader(request: web.Request) -> Caller:
-    """Return the caller; an organiser on the pages of a run, which are read by its owner."""
-    if VISITOR not in request and viewer_of(request).organiser:
-        return Caller(role=Role.ORGANISER, name="owner")
-    return caller_of(request)

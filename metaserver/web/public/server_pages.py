@@ -10,14 +10,13 @@ from aiohttp import hdrs, web
 from markupsafe import Markup
 
 from metaserver.base.records import ServerName
-from metaserver.base.states import ServerState
+from metaserver.base.states import Role, ServerState
 from metaserver.base.viewer import Viewer
 from metaserver.boards.windows import Window
-from metaserver.operations.phase_view import PhaseView, ServerReading
+from metaserver.operations.phase_view import ServerReading
 from metaserver.web.access.headers import OPEN_TO
-from metaserver.web.access.visitor import VISITOR
-from metaserver.web.public.boards import or_400, page, viewer_of
-from metaserver.web.public.phases import PhaseSites
+from metaserver.web.access.visitor import VISITOR, caller_of, viewer_of
+from metaserver.web.public.boards import or_400, page
 from metaserver.web.public.sites import Site, site_of
 from metaserver.web.ui.live import LiveParts
 from metaserver.web.ui.templates import Templates
@@ -47,7 +46,6 @@ class ServerView:
 class PublicServerPages:
     """The handlers, and what they draw with."""
 
-    sites: PhaseSites
     templates: Templates
 
     def routes(self) -> list[web.RouteDef]:
@@ -65,8 +63,8 @@ class PublicServerPages:
     async def badge(self, request: web.Request) -> web.Response:
         """Answer with a picture of a server's state, which any page may show."""
         site, viewer = site_of(request), viewer_of(request)
-        phase, server = self._server(site, request.match_info["server"], viewer)
-        name, state = phase.badge(server, viewer)
+        server = _server(site, request.match_info["server"], viewer)
+        name, state = site.source.badge(server, viewer)
         headers = {
             hdrs.CACHE_CONTROL: "no-cache",
             OPEN_TO: "cross-origin",
@@ -93,24 +91,25 @@ class PublicServerPages:
     async def _view(self, request: web.Request, name: str) -> ServerView:
         window = or_400(lambda: _window(request.query.get("window", "")))
         site, viewer = site_of(request), viewer_of(request)
-        phase, server = self._server(site, name, viewer)
-        reading = await phase.server(server, window, viewer)
-        linked = VISITOR in request and reading.attempts is not None
+        server = _server(site, name, viewer)
+        reading = await site.source.server(server, window, viewer)
+        has_console = VISITOR in request and caller_of(request).may_act_as(Role.TEAM)
+        linked = has_console and reading.attempts is not None
         path = f"/team/servers/{quote(server, safe='')}/attempts" if linked else ""
         return ServerView(reading=reading, base=site.base, console=path)
 
     async def _seen(self, site: Site, view: ServerView, viewer: Viewer) -> ServerView:
         """Return a view as of now."""
-        phase, server = self._server(site, view.reading.status.name, viewer)
-        reading = await phase.server(server, view.reading.window, viewer)
+        server = _server(site, view.reading.status.name, viewer)
+        reading = await site.source.server(server, view.reading.window, viewer)
         return replace(view, reading=reading)
 
-    def _server(self, site: Site, name_shown: str, viewer: Viewer) -> tuple[PhaseView, ServerName]:
-        phase = self.sites.view(site.phase)
-        server = phase.find_server(name_shown, viewer) if phase else None
-        if phase is None or server is None:
-            raise web.HTTPNotFound(text=f"No server called {name_shown} takes part in this phase.")
-        return phase, server
+
+def _server(site: Site, name_shown: str, viewer: Viewer) -> ServerName:
+    server = site.source.find_server(name_shown, viewer)
+    if server is None:
+        raise web.HTTPNotFound(text=f"No server called {name_shown} takes part in this phase.")
+    return server
 
 
 def _window(text: str) -> Window:

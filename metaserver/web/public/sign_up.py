@@ -30,9 +30,11 @@ from metaserver.web.ui.markdown import render
 
 FORM_BYTES = 32_768
 WORDING = {
-    "team": Wording(label="Team", help="Its name on boards, for good: letters, digits, “.-_”."),
-    "people": Wording(label="People", kind="long", help="A name a line, the contact first."),
-    "email": Wording(label="E-mail", kind="email", help="A link to confirm is sent there."),
+    "team": Wording(
+        label="Team", help="Its name on boards, which cannot be changed: letters, digits, “.-_”."
+    ),
+    "people": Wording(label="People", kind="long", help="One name per line, the contact first."),
+    "email": Wording(label="E-mail", kind="email", help="A link that confirms it is sent there."),
     "affiliation": Wording(label="Affiliation", help="Your institution or company."),
     "code": Wording(label="Invitation code", help="From the organisers."),
 }
@@ -47,7 +49,7 @@ def _form(
 ) -> OperationForm:
     """Return a form, with a box for the terms if there are any."""
     label = f"I accept the terms (version {texts.terms_version})"
-    box = Wording(label=label, kind="check", help="They are above.", sends=texts.terms_version)
+    box = Wording(label=label, kind="check", help="The terms are above.", sends=texts.terms_version)
     terms = ("terms",) if texts.terms else ()
     return OperationForm(request=request, names=names + terms, wording={**WORDING, "terms": box})
 

@@ -1,4 +1,7 @@
-// Forms that take long: sent once, with a word beside the button that work goes on.
+// Forms that take long: sent once, with a word beside the button that work goes on. Of the form that
+// registers a server, the address is tried while it is typed.
+
+const TYPED = 800; // ms without a key until an address is tried
 
 function tell(form) {
   const begun = Date.now();
@@ -39,4 +42,28 @@ export function wireBusy() {
       button.removeAttribute("aria-disabled");
     });
   }
+}
+
+export function wireLook() {
+  const form = document.querySelector("form[data-look]");
+  const line = document.getElementById("looked-at");
+  let [timer, tried, busy] = [0, "", false];
+  const look = async () => {
+    const { value } = form.elements.url;
+    if (busy || value === tried || !/^https?:\/\/./.test(value)) return;
+    [busy, tried] = [true, value];
+    line.textContent = "Trying the address…";
+    try {
+      const answer = await fetch(form.dataset.look, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+      line.textContent = answer.ok ? await answer.text() : "";
+    } catch {
+      line.textContent = "";
+    }
+    busy = false;
+    look(); // what was typed meanwhile
+  };
+  form?.elements.url.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(look, TYPED);
+  });
 }

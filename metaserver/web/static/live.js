@@ -103,6 +103,10 @@ function replaceParts(html) {
       const same = sameIn(element, summary);
       if (same) same.parentElement.open = true; // what the viewer has unfolded stays so
     }
+    for (const { value } of old.querySelectorAll("[name=run]:checked")) {
+      const same = element.querySelector(`[name=run][value="${CSS.escape(value)}"]`);
+      if (same) same.checked = true;
+    }
     old.replaceWith(element);
   }
   return { fresh, said };

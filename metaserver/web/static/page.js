@@ -1,10 +1,9 @@
 // Wires what every page has: the colours, the times, and the event stream where there is one.
 import { localTimes, themeButton } from "./viewer.js";
 import { wireActs } from "./acts.js";
-import { wireBusy } from "./busy.js";
+import { wireBusy, wireLook } from "./busy.js";
 import { countdowns } from "./countdown.js";
 import { applyFilters, wireFilters } from "./filter.js";
-import { startStream } from "./live.js";
 
 themeButton(document.getElementById("theme"));
 localTimes();
@@ -12,6 +11,7 @@ let look = () => {};
 wireFilters(() => look());
 wireActs(localTimes);
 wireBusy();
+wireLook();
 countdowns();
 // A form that was not sent is shown again at once; not to who went back from it.
 if (performance.getEntriesByType("navigation")[0]?.type !== "back_forward") {
@@ -20,6 +20,7 @@ if (performance.getEntriesByType("navigation")[0]?.type !== "back_forward") {
 
 const { release, stream } = document.body.dataset;
 if (stream) {
+  const { startStream } = await import("./live.js");
   look = startStream(stream, release, () => {
     localTimes();
     applyFilters();

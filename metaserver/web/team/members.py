@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from aiohttp import web
 
 from metaserver.base.errors import RefusedError
-from metaserver.operations import memberships
+from metaserver.operations import challenges, memberships
 from metaserver.operations.memberships import InvitationDetail, MembershipQuery
-from metaserver.web.access.visitor import caller_of
+from metaserver.operations.table import Nothing
+from metaserver.web.access.visitor import caller_of, only_challenge
 from metaserver.web.team.view import Scope, scope_of
 from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.form_pages import FormPage, tried
@@ -19,6 +21,17 @@ from metaserver.web.ui.forms import Form, Wording
 ROLES = Wording(
     choices=[("organiser", "everything"), ("curator", "ask servers about articles")],
 )
+OF_CHALLENGE = [("organiser", "everything of the challenge")]
+"""The roles that the organiser of one challenge gives."""
+
+
+async def scopes(console: ConsoleContext, request: web.Request) -> Sequence[tuple[str, str]]:
+    """Return what the caller makes organisers of: the hub, or one of its challenges."""
+    listed = await console.ask(request, challenges.list_challenges, Nothing())
+    named = [(one.challenge, f"challenge {one.title or one.challenge} alone") for one in listed]
+    if own := only_challenge():
+        return [choice for choice in named if choice[0] == own]
+    return [("", "the whole hub"), *named]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +51,7 @@ class MemberPages:
             console=self.console,
             path=self._path,
             operation=memberships.invite,
-            fields=("email", "role") if self.of_hub else ("email", "owner"),
+            fields=("email", "role", "challenge") if self.of_hub else ("email", "owner"),
             show=self._show,
             then=lambda request, invited: self._show(request, invited=invited),
             wording={"role": ROLES},
@@ -66,6 +79,9 @@ class MemberPages:
         scope = await self._scope(request)
         query = MembershipQuery(team=None if scope is None else scope.team.team)
         form = form or self._invite.form({"role": "organiser"} if self.of_hub else None)
+        if self.of_hub:
+            form = form.offering("challenge", await scopes(self.console, request))
+            form = form.offering("role", OF_CHALLENGE) if only_challenge() else form
         caller = caller_of(request)
         return self.console.answer(
             "organise_people.html" if self.of_hub else "team_members.html",
@@ -75,7 +91,7 @@ class MemberPages:
             invitations=await self.console.ask(request, memberships.invitations, query),
             path=self._path,
             me=None if caller.person is None else caller.person.id,
-            manages=caller.organiser or caller.owner,
+            manages=caller.organiser or caller.owner or caller.challenge is not None,
             form=form,
             invited=invited,
             refused=str(refused or ""),

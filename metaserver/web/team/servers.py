@@ -86,6 +86,7 @@ class TeamServerPages:
             *self._form(
                 "/team/register", servers.register, REGISTERED, self._register, self._registered
             ).routes(),
+            web.post("/team/register/look", self.look),
             web.get("/team/servers/{server}", self.server),
             *self._form(
                 f"{ONE}/edit", servers.update, CHANGED, self._edit, _path, self._known
@@ -124,6 +125,16 @@ class TeamServerPages:
         if scope is None:
             raise web.HTTPSeeOther("/team")
         return self.console.answer("team_register.html", status=form.status, scope=scope, form=form)
+
+    async def look(self, request: web.Request) -> web.Response:
+        """Answer with a line about the server at an address that is being typed."""
+        form = await posted(request)
+        values = {"url": form.get("url", ""), "protocol": form.get("protocol", "xmlrpc")}
+        try:
+            seen = await self.console.submit(request, servers.look, values)
+        except RefusedError as error:
+            return web.Response(text=in_words(redisplayed(error)))
+        return web.Response(text=f"It {seen.message}" if seen.answers else seen.message)
 
     async def _registered(self, request: web.Request, server: ServerDetail) -> str:
         """Lead to a new server's page, or (`?then=test`) begin its test and lead to that."""

@@ -15,7 +15,8 @@ from metaserver.base.errors import RefusedError
 from metaserver.operations import teams, tokens
 from metaserver.operations.teams import NoticeDetail, OneTeam, TeamDetail
 from metaserver.operations.tokens import IssuedToken, TokenDetail, TokenQuery
-from metaserver.web.access.visitor import caller_of
+from metaserver.web.access.visitor import caller_of, only_challenge
+from metaserver.web.team.members import OF_CHALLENGE, scopes
 from metaserver.web.team.view import scope_of
 from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.form_pages import FormPage, tried
@@ -115,7 +116,9 @@ class TokenPages:
             console=self.console,
             path=self._path,
             operation=tokens.create,
-            fields=("label", "role", "days"),
+            fields=("label", "role", "challenge", "days")
+            if self.of_hub
+            else ("label", "role", "days"),
             show=self._show,
             then=lambda request, issued: self._show(request, issued=issued),
             wording={"role": HUB_ROLES if self.of_hub else ROLES},
@@ -147,6 +150,9 @@ class TokenPages:
             template, query = "team_tokens.html", TokenQuery(team=scope.team.team)
             context["scope"] = scope
         form = form or self._new.form({"role": "organiser"} if self.of_hub else None)
+        if self.of_hub:
+            form = form.offering("challenge", await scopes(self.console, request))
+            form = form.offering("role", OF_CHALLENGE) if only_challenge() else form
         listed = await self.console.ask(request, tokens.list_, query)
         return self.console.answer(
             template,

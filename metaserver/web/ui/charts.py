@@ -139,7 +139,7 @@ class Frame(NamedTuple):
         return self.area.bottom - share * (self.area.bottom - self.area.top)
 
 
-PLOT = Frame(560, 380, Area(54, 16, 536, 330))
+PLOT = Frame(560, 380, Area(78, 16, 536, 330))  # a phone writes ticks of five characters larger
 TREND = Frame(400, 170, Area(52, 12, 388, 142))
 NAMED = Area(PLOT.area.left, 0, PLOT.width, PLOT.area.bottom)
 """The area of the names of points: the plot, and the free margins above and right of it."""
@@ -486,7 +486,7 @@ def _timed(axis: Axis, time: TimeAxis) -> list[Markup]:
 
 
 def _course(values: Sequence[float | None], axis: Axis) -> str:
-    """Return a line through the middles of the buckets; one that stands alone is a short line."""
+    """Return a line through the middles of the buckets; a lone point is a short line."""
     area = TREND.area
     wide = (area.right - area.left) / max(len(values), 1)
     parts = []
@@ -508,7 +508,7 @@ def _columns(
     layers: Mapping[str, Callable[[Moment], int]],
     what: str,
 ) -> Markup:
-    """Return stacked columns of counts, one a bucket; `layers` are from below, by class."""
+    """Return stacked columns of counts, one per bucket; `layers` are from below, by class."""
     tops = [sum(count(moment) for count in layers.values()) for moment in moments]
     axis = Axis.over("", [max([FEW, *tops])])
     area, body = TREND.area, _timed(axis, time)

@@ -15,6 +15,7 @@ from aiohttp import hdrs, web
 from multidict import MultiMapping
 
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.jobs import JobDetail
@@ -34,9 +35,6 @@ AskedOperation: TypeAlias = Callable[[HubContext, Caller, R], Awaitable[T]]
 CORRECTABLE = frozenset({Refusal.STATE, Refusal.INVALID, Refusal.NOT_YOURS})
 """Refusals shown where they occurred."""
 
-HEARTBEAT = 15.0
-"""The longest silence of a stream, in seconds."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class ConsoleContext:
@@ -49,6 +47,17 @@ class ConsoleContext:
     templates: Templates
     broadcaster: Broadcaster
     results: dict[str, Callable[[JobDetail], str]] = field(default_factory=dict)
+
+    def require_own(self, request: web.Request) -> None:
+        """Raise `RefusedError` for an address of another challenge than the caller's alone."""
+        caller, match = caller_of(request), request.match_info
+        if caller.challenge is None:
+            return
+        challenge: str | None = match.get("challenge", caller.challenge)
+        if (phase := match.get("phase")) is not None:
+            challenge = self.hub.challenge_of(phase)
+        if challenge != caller.challenge:
+            caller.require_role(Role.ORGANISER)
 
     async def ask(self, request: web.Request, operation: AskedOperation[R, T], query: R) -> T:
         """Do an operation as the caller of a web request; raises `RefusedError`.
@@ -79,7 +88,11 @@ class ConsoleContext:
     async def follow(
         self, request: web.Request, key: str, ask: Callable[[], Awaitable[LiveParts]]
     ) -> web.StreamResponse:
-        """Answer with a page's event stream, for as long as its viewer's token is valid."""
+        """Answer with a page's event stream, for as long as its viewer's token is valid.
+
+        Who has the same key sees the same: organisers of one challenge share none with others.
+        """
+        key = f"{key} of {caller_of(request).challenge}"
         return await while_held(request, self.broadcaster.follow(request, key, ask))
 
 
@@ -110,11 +123,9 @@ class Slice:
     in_phase: Callable[[HubContext, Templates], Sequence[web.RouteDef]] = _no_pages
 
 
-def open_console(
-    app: web.Application, hub: HubContext, templates: Templates, *, interval: float = 1.0
-) -> ConsoleContext:
-    """Return what an application's consoles share; live pages are renewed each `interval`."""
-    broadcaster = Broadcaster(None, interval=interval, heartbeat=HEARTBEAT)
+def open_console(app: web.Application, hub: HubContext, templates: Templates) -> ConsoleContext:
+    """Return what an application's consoles share; live pages are renewed each second."""
+    broadcaster = Broadcaster(None, interval=1.0)
 
     async def end_streams(_: web.Application) -> None:
         await broadcaster.close()

@@ -7,7 +7,7 @@ of an operation by `values_of`; a refusal draws the form again, with all that wa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, get_type_hints
 
@@ -17,6 +17,7 @@ from msgspec import inspect as kinds
 from multidict import MultiMapping
 
 from metaserver.base.errors import RefusedError
+from metaserver.operations.misfits import misfit, value_at
 from metaserver.web.access.refusals import in_words, sentence
 
 NUMBERS = (kinds.IntType, kinds.FloatType)
@@ -87,6 +88,14 @@ class Form:
     error: str = ""
     name: str = "form"
     status: int = 200
+
+    def offering(self, name: str, choices: Sequence[tuple[str, str]]) -> Form:
+        """Return the form in which one of some values is chosen for a field."""
+        fields = [
+            replace(field, kind="choice", choices=choices) if field.name == name else field
+            for field in self.fields
+        ]
+        return replace(self, fields=fields)
 
     @classmethod
     def of(
@@ -163,7 +172,8 @@ def _errors(
             try:
                 msgspec.convert(values[name], hints[name], strict=False)
             except msgspec.ValidationError as error:
-                errors[name] = sentence(str(error).partition(" - at `$")[0])
+                message, _, path = str(error).partition(" - at `$")
+                errors[name] = sentence(misfit(message, value_at(values[name], path)))
     return errors
 
 

@@ -42,17 +42,18 @@ from metaserver.web.ui.assets import release
 
 log = logging.getLogger(__name__)
 
-ASKED_SHARE = 0.1
-"""Of the event loop's time: what the pages that are asked for may take, however many there are."""
-
-REFRESH_SHARE = 0.25
-"""Of the event loop's time: what the refreshing of watched pages may take, however many."""
+REFRESH_SHARE = 0.1
+"""Of the event loop's time: what refreshing watched pages may take, however many there are, and
+asking operations for such pages too."""
 
 MADE_SHARE = 0.25
 """Of the event loop's time: what making events for viewers who each ask for other rows may take."""
 
-KEPT_PIECES = 2**24
-"""Bytes of its pieces that a frame keeps for other viewers: a page may stand still for days."""
+KEPT_CHUNKS = 2**24
+"""Bytes of its chunks that a frame keeps for other viewers: a page may stand still for days."""
+
+HEARTBEAT = 15.0
+"""The longest silence of a stream, in seconds."""
 
 MOST_ROWS = 200
 """Rows whose figures a stream may be asked for: more than a screen shows."""
@@ -170,8 +171,8 @@ def _stamped(
     }
 
 
-class Piece:
-    """Bytes of an event stream, as they are and compressed; pieces can follow one another."""
+class Chunk:
+    """Bytes of an event stream, as they are and compressed; chunks can follow each other."""
 
     def __init__(self, plain: bytes) -> None:
         self.plain = plain
@@ -186,47 +187,47 @@ class Piece:
         return self.packed if encoding is Encoding.GZIP else self.plain
 
 
-BEAT = Piece(b"event: beat\ndata: 1\n\n")
+BEAT = Chunk(b"event: beat\ndata: 1\n\n")
 """Sent when there is no news, so that a browser can distinguish silence from a lost hub.
 
 An event, not a comment: comments reach no script.
 """
 
 
-OUTDATED = Piece(b"event: outdated\ndata: 1\n\n")
+OUTDATED = Chunk(b"event: outdated\ndata: 1\n\n")
 """Sent to a page that another release of the hub has drawn: it loads itself again."""
 
 
-class Pieces:
-    """Pieces of a frame by what they are for, each with whether it has news; bounded in bytes.
+class Chunks:
+    """Chunks of a frame by what they are for, each with whether it has news; bounded in bytes.
 
-    Viewers choose what a piece is for, so that there may be any number: the oldest are forgotten.
+    Viewers choose what a chunk is for, so that there may be any number: the oldest are forgotten.
     """
 
-    def __init__(self, limit: int = KEPT_PIECES) -> None:
+    def __init__(self, limit: int = KEPT_CHUNKS) -> None:
         self._most = limit
         self._size = 0
-        self._kept: dict[Hashable, tuple[bool, Piece]] = {}
+        self._kept: dict[Hashable, tuple[bool, Chunk]] = {}
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._kept
 
-    def get(self, key: Hashable, make: Callable[[], tuple[bool, Piece]]) -> tuple[bool, Piece]:
-        """Return a key's piece; it is made when it is not kept."""
-        piece = self._kept.get(key)
-        if piece is None:
-            piece = self._kept[key] = make()
-            self._size += len(piece[1].plain)
+    def get(self, key: Hashable, make: Callable[[], tuple[bool, Chunk]]) -> tuple[bool, Chunk]:
+        """Return a key's chunk; it is made when it is not kept."""
+        chunk = self._kept.get(key)
+        if chunk is None:
+            chunk = self._kept[key] = make()
+            self._size += len(chunk[1].plain)
             while self._size > self._most and len(self._kept) > 1:
                 _, forgotten = self._kept.pop(next(iter(self._kept)))
                 self._size -= len(forgotten.plain)
-        return piece
+        return chunk
 
 
 class Frame:
     """A page's state, and what viewers of earlier frames are sent.
 
-    An event is two pieces: what is for every viewer, and the rows that the viewer sees. Each is
+    An event is two chunks: what is for every viewer, and the rows that the viewer sees. Each is
     encoded and compressed once for all who saw the same frame before, and see the same rows.
     """
 
@@ -238,33 +239,33 @@ class Frame:
         self.stamps = stamps
         self._before = before
         self._id = f"{epoch}-{number}"
-        self._pieces = Pieces()
+        self._chunks = Chunks()
 
-    def event(self, last: int, ids: frozenset[str], *, first: bool) -> Sequence[Piece]:
+    def event(self, last: int, ids: frozenset[str], *, first: bool) -> Sequence[Chunk]:
         """Return the event for a viewer of frame `seen` (0: of none) who sees the rows `ids`.
 
         Empty if it has no news. The rows of a stream's first event are drawn whole.
         """
         since = None if first else last
-        any_common, common = self._pieces.get(last, lambda: self._common_piece(last))
-        any_figures, figures = self._pieces.get(
-            (since, ids), lambda: self._figures_piece(since, ids)
+        any_common, common = self._chunks.get(last, lambda: self._common_chunk(last))
+        any_figures, figures = self._chunks.get(
+            (since, ids), lambda: self._figures_chunk(since, ids)
         )
         return (common, figures) if first or any_common or any_figures else ()
 
     def has_made(self, last: int, ids: frozenset[str], *, first: bool) -> bool:
         """Return whether another viewer was sent the same event, so that it costs nothing."""
-        return last in self._pieces and (None if first else last, ids) in self._pieces
+        return last in self._chunks and (None if first else last, ids) in self._chunks
 
-    def _common_piece(self, last: int) -> tuple[bool, Piece]:
+    def _common_chunk(self, last: int) -> tuple[bool, Chunk]:
         news = self.common(last)
         begin = f"id: {self._id}\nevent: frame\ndata: ".encode()
-        # The event goes on in the other piece: lines of data are one text for the browser.
-        return bool(news), Piece(begin + msgspec.json.encode(news)[:-1] + b",\n")
+        # The event goes on in the other chunk: lines of data are one text for the browser.
+        return bool(news), Chunk(begin + msgspec.json.encode(news)[:-1] + b",\n")
 
-    def _figures_piece(self, last: int | None, ids: frozenset[str]) -> tuple[bool, Piece]:
+    def _figures_chunk(self, last: int | None, ids: frozenset[str]) -> tuple[bool, Chunk]:
         news = self.figures(last, ids)
-        return bool(news), Piece(b"data: " + msgspec.json.encode(news)[1:] + b"\n\n")
+        return bool(news), Chunk(b"data: " + msgspec.json.encode(news)[1:] + b"\n\n")
 
     def common(self, last: int) -> Common:
         """Return what changed since frame `seen` for every viewer."""
@@ -418,7 +419,9 @@ class Broadcaster:
     Without a source pages can only be followed.
     """
 
-    def __init__(self, source: PhaseView | None, *, interval: float, heartbeat: float) -> None:
+    def __init__(
+        self, source: PhaseView | None, *, interval: float, heartbeat: float = HEARTBEAT
+    ) -> None:
         self._source = source
         self._interval = interval
         self._heartbeat = heartbeat
@@ -474,7 +477,7 @@ class Broadcaster:
         """Return how long an asked page stands: longer if all together would take too much."""
         pages = (channel.render for channel in self._channels.values())
         elapsed = sum(page.seconds for page in pages if isinstance(page, PolledParts))
-        return max(self._interval, elapsed / ASKED_SHARE)
+        return max(self._interval, elapsed / REFRESH_SHARE)
 
     @asynccontextmanager
     async def _watch(self, key: str, render: Callable[[], LiveParts]) -> AsyncIterator[Channel]:
@@ -526,23 +529,23 @@ class Broadcaster:
         subscription: Subscription,
         encoding: Encoding,
     ) -> None:
-        chunk = GZIP_BEGIN if encoding is Encoding.GZIP else b""
+        data = GZIP_BEGIN if encoding is Encoding.GZIP else b""
         last, ids = channel.seen(subscription.event_id), subscription.ids
-        frame, pieces = await self._event(channel, last, ids, encoding, first=True)
+        frame, chunks = await self._event(channel, last, ids, encoding, first=True)
         while True:
-            if pieces:
-                chunk += b"".join(piece.encoded(encoding) for piece in pieces)
-                await write(response, chunk)
-                chunk = b""
+            if chunks:
+                data += b"".join(chunk.encoded(encoding) for chunk in chunks)
+                await write(response, data)
+                data = b""
                 silent_until = asyncio.get_running_loop().time() + self._heartbeat
             last = frame.number
             try:
                 async with asyncio.timeout_at(silent_until):
                     await channel.next(last)
             except TimeoutError:
-                pieces = (BEAT,)
+                chunks = (BEAT,)
             else:
-                frame, pieces = await self._event(channel, last, ids, encoding, first=False)
+                frame, chunks = await self._event(channel, last, ids, encoding, first=False)
 
     async def _event(
         self,
@@ -552,7 +555,7 @@ class Broadcaster:
         encoding: Encoding,
         *,
         first: bool,
-    ) -> tuple[Frame, Sequence[Piece]]:
+    ) -> tuple[Frame, Sequence[Chunk]]:
         """Return a viewer's next event, of the newest frame.
 
         One that nobody was sent yet waits until those before it have had their share of the event
@@ -564,11 +567,11 @@ class Broadcaster:
         async with self._making:
             await asyncio.sleep(self._make_at - clock())
             start, frame = time.thread_time(), channel.frame
-            pieces = frame.event(last, ids, first=first)
-            for piece in pieces:
-                piece.encoded(encoding)
+            chunks = frame.event(last, ids, first=first)
+            for chunk in chunks:
+                chunk.encoded(encoding)
             self._make_at = clock() + (time.thread_time() - start) / MADE_SHARE
-        return frame, pieces
+        return frame, chunks
 
     async def close(self) -> None:
         """End every stream: a shutdown does not wait for viewers."""

@@ -9,11 +9,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
+from urllib.parse import quote
 
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
 from markupsafe import Markup
+
+from metaserver.operations.pictures import FOLDER, NAME
 
 MOST = 50_000
 """The most characters of one text."""
@@ -21,12 +25,16 @@ MOST = 50_000
 DEEPER = 2
 """Levels that a text's headings are below its own: the page has the first two."""
 
+PICTURE = re.compile(rf"!\[([^\]\n]{{0,200}})\]\({FOLDER}/({NAME})\)")
+"""A picture of the challenge itself; pictures of other hosts would reveal readers to them."""
+
 TAGS = frozenset(
-    ["a", "blockquote", "br", "code", "del", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p",
-     "pre", "s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"]
+    ["a", "blockquote", "br", "code", "del", "em", "h3", "h4", "h5", "h6", "hr", "img", "li", "ol",
+     "p", "pre", "s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"]
 )  # fmt: skip
 ATTRIBUTES = {
     "a": {"href", "title"},
+    "img": {"alt", "loading", "src"},
     "ol": {"start"},
     **{f"h{level}": {"id"} for level in range(3, 7)},
 }
@@ -34,15 +42,17 @@ SCHEMES = frozenset({"http", "https", "mailto"})
 
 
 @lru_cache(maxsize=256)
-def render(text: str, name: str = "text") -> Markup:
+def render(text: str, name: str = "text", challenge: str = "") -> Markup:
     """Return a text's HTML; the ids of its headings begin with `name`.
+
+    Pictures are shown if they are of a `challenge`; else their words are.
 
     A text of thousands of words takes some dozens of milliseconds: call it in a thread. Raises
     ValueError for one that is too long.
     """
     if len(text) > MOST:
         raise ValueError(f"a text has at most {MOST:,} characters")
-    rendered = _parser().render(text, {"name": name})
+    rendered = _parser().render(text, {"name": name, "challenge": challenge})
     return Markup(  # noqa: S704 (sanitised here)
         nh3.clean(
             rendered,
@@ -56,11 +66,28 @@ def render(text: str, name: str = "text") -> Markup:
 
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
-    # Pictures are left out: they would tell their own host who reads the page.
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     parser.disable("image")
+    parser.inline.ruler.before("link", "picture", _picture)
     parser.core.ruler.push("headings", _headings)
     return parser
+
+
+def _picture(state: StateInline, silent: bool) -> bool:
+    """Read a picture of the challenge's own."""
+    found = PICTURE.match(state.src, state.pos)
+    if found is None:
+        return False
+    if not silent:
+        words, name = found.groups()
+        if challenge := state.env["challenge"]:
+            token = state.push("picture", "img", 0)
+            source = f"/pictures/{quote(challenge, safe='')}/{name}"
+            token.attrs = {"src": source, "alt": words, "loading": "lazy"}
+        else:
+            state.push("text", "", 0).content = words
+    state.pos = found.end()
+    return True
 
 
 def _headings(state: StateCore) -> None:

@@ -137,7 +137,11 @@ def _interval(leaderboard: Leaderboard, row: BoardRow) -> tuple[list[TableValue]
 
 
 def lines(heading: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table as CSV (RFC 4180); no cell is a formula to a spreadsheet."""
+    r"""Return a table as CSV (RFC 4180); no cell is a formula to a spreadsheet.
+
+    >>> lines(["server"], [["blue-1"], ["=1+1"]])
+    "server\r\nblue-1\r\n'=1+1\r\n"
+    """
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(heading)

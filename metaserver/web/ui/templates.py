@@ -9,7 +9,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from metaserver.base.states import OPEN_STATES, ServerState
 from metaserver.exchange.protocols.installed import protocol_title
-from metaserver.web.access.visitor import visitor
+from metaserver.web.access.visitor import only_challenge, visitor
 from metaserver.web.manual.library import address_of, linked
 from metaserver.web.public import monitor
 from metaserver.web.public.articles import LEVEL_HELP
@@ -66,6 +66,7 @@ class Templates:
             "element_id": element_id,
             "level_help": LEVEL_HELP,
             "monitor": monitor,
+            "only_challenge": only_challenge,
             "open_states": OPEN_STATES,
             "protocol_title": protocol_title,
             "release": release(),

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import get_args
 
 from scoring.consensus.choice import (
     CRITERIA,
@@ -22,7 +23,6 @@ from scoring.evaluation import in_view
 from scoring.files import Run, item_hits, read_gold, read_run
 from scoring.gold import ItemGold
 from scoring.options import (
-    add_articles,
     add_lenient_ranks,
     add_runs,
     add_seed,
@@ -70,7 +70,11 @@ def add_campaign(parser: argparse.ArgumentParser) -> None:
         default="f_score",
         help="macro- or micro-average by which a team's run is chosen (default f_score)",
     )
-    add_articles(parser)
+    parser.add_argument(
+        "--articles",
+        choices=get_args(ArticlePolicy),
+        help="gold articles that count: those that all runs have hits for, or all (default)",
+    )
     add_lenient_ranks(parser)
     add_views(parser)
     parser.add_argument(
@@ -80,7 +84,7 @@ def add_campaign(parser: argparse.ArgumentParser) -> None:
         metavar="F,...",
         help=f"of the members, to learn from (default {','.join(MEMBER_FEATURES)})",
     )
-    parser.set_defaults(author=None, beta=BETA, cutoff=CUTOFF, articles=None)
+    parser.set_defaults(author=None, beta=BETA, cutoff=CUTOFF)
 
 
 @dataclass(frozen=True, kw_only=True)

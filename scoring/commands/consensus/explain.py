@@ -37,7 +37,9 @@ def explain(args: argparse.Namespace) -> int:
         if candidate.item == item:
             print(*_lines(candidate, consensus), sep="\n")
             return 0
-    raise OptionError(f"no run has {item!r} among its candidates for {args.article!r}")
+    raise OptionError(
+        f"{item!r} is not among the candidates of any run for article {args.article!r}"
+    )
 
 
 def _item(text: str, task: Task) -> Item:

@@ -11,7 +11,7 @@ from pathlib import Path
 from scoring.commands.consensus.campaign import Campaign, add_campaign, read_campaign
 from scoring.consensus.choice import score_hits
 from scoring.consensus.contribution import contributions
-from scoring.consensus.measures import BETA, calibration_error
+from scoring.consensus.measures import BETA, LIKELY, calibration_error
 from scoring.consensus.model import LEARNED, METHODS
 from scoring.consensus.progressive import PartialPanel, progressive
 from scoring.consensus.validation import CrossValidation, as_many_as, cross_validate
@@ -25,6 +25,8 @@ from scoring.tables import Cell, styled_table, table_of
 
 SHOWN = ("stacked", "maxent", "rrf1", "combsum", "votes")
 TABLES = ("scores", "progressive", "contributions")
+ERRORS: Mapping[str, float] = {"ECE": 0.0, f"ECE above {LIKELY}": LIKELY}
+"""The columns of calibration errors, with the least probability that counts in each."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -115,26 +117,28 @@ def _scores(
     extra = [_membership(campaign, next(iter(found.values())), at) for at in range(len(cards))]
     seeded = replace(cards[0].signature, seed=args.seed)
 
-    def add(name: str, hits: Hits, error: float | None) -> None:
+    def add(name: str, hits: Hits, errors: Sequence[float | None]) -> None:
         card = score_hits(campaign.gold, hits, name, seeded, campaign.counted)
         cards.append(card)
-        extra.append({**dict.fromkeys(extra[0]), "candidates": _length(card), "ECE": error})
+        cells = {"candidates": _length(card), **dict(zip(ERRORS, errors, strict=True))}
+        extra.append(dict.fromkeys(extra[0]) | cells)
 
     for method, validated in found.items():
-        error = None
+        errors: list[float | None] = [None] * len(ERRORS)
         if method in LEARNED:
-            correct = validated.votes.correct.astype(float)
-            error = calibration_error(validated.probabilities, correct)
-        add(f"consensus {method}", _hits(campaign, validated, args.cutoff), error)
+            said, correct = validated.probabilities, validated.votes.correct.astype(float)
+            errors = [calibration_error(said, correct, least=least) for least in ERRORS.values()]
+        add(f"consensus {method}", _hits(campaign, validated, args.cutoff), errors)
         if validated.thresholds:
             short = _hits(campaign, validated, args.cutoff, short=True)
-            add(f"consensus {method}, short", short, error)
+            add(f"consensus {method}, short", short, errors)
     return scores_report(cards, args.format, extra=extra)
 
 
 def _membership(campaign: Campaign, validated: CrossValidation, place: int) -> dict[str, Cell]:
     """Return how long a run's lists are, and with teams in how many folds it was its team's."""
-    cells: dict[str, Cell] = {"candidates": _length(campaign.cards[place]), "ECE": None}
+    cells: dict[str, Cell] = {"candidates": _length(campaign.cards[place])}
+    cells |= dict.fromkeys(ERRORS)
     if campaign.choice:
         of_runs = place < len(campaign.runs)
         taken = sum(place in fold for fold in validated.members)

@@ -21,7 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--method",
         choices=(AUTO, *METHODS),
         default=AUTO,
-        help="auto (default): stacked where there is enough gold, else rrf1",
+        help="auto (default): stacked or rrf1, whichever cross-validation prefers",
     )
     parser.set_defaults(command=train)
 

@@ -1,6 +1,6 @@
 """A team's work with a client that openapi-python-client made; its package is hub_client.
 
-Usage: python FILE HUB TOKEN ORGANISER SERVER URL PHASE
+Usage: python FILE HUB TOKEN ORGANISER SERVER URL PHASE PHASE_OF_FILES FILE
 """
 
 import base64
@@ -14,6 +14,7 @@ from hub_client.api.annotations import annotations_get_annotation
 from hub_client.api.boards import boards_get
 from hub_client.api.jobs import jobs_get
 from hub_client.api.phases import phases_close, phases_freeze, phases_open
+from hub_client.api.runs import runs_upload
 from hub_client.api.servers import (
     servers_answer,
     servers_attempts,
@@ -23,10 +24,10 @@ from hub_client.api.servers import (
     servers_start,
     servers_test,
 )
-from hub_client.models import Error, ServersRegisterRegisterServer
+from hub_client.models import Error, RunsUploadUploadRun, ServersRegisterRegisterServer
 from hub_client.models.outcome import Outcome
 
-hub_url, token, organiser, server, url, phase = sys.argv[1:]
+hub_url, token, organiser, server, url, phase, of_files, file = sys.argv[1:]
 team = AuthenticatedClient(base_url=hub_url, token=token, timeout=60.0)
 host = AuthenticatedClient(base_url=hub_url, token=organiser, timeout=60.0)
 saw: dict[str, Any] = {}
@@ -61,4 +62,11 @@ answer = annotations_get_annotation.sync("19661423", server, client=team).answer
 saw["hits"] = [[hit["dbid"], hit["confidence"]] for hit in answer["normalizations"]]
 board = boards_get.sync(phase, "INT", client=team)
 saw["board"] = [[row.run, row.place, row.values["precision"]] for row in board.rows]
+
+phases_open.sync(of_files, client=host)
+content = RunsUploadUploadRun(content=base64.b64encode(file.encode()).decode())
+run = runs_upload.sync(of_files, "PPI-3D", "ours", client=team, body=content)
+saw["uploaded"] = [run.run, run.articles]
+board = boards_get.sync(of_files, "PPI-3D", client=team)
+saw["uploads"] = [[row.run, row.place] for row in board.rows]
 print(json.dumps(saw))

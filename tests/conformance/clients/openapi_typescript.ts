@@ -1,11 +1,11 @@
 // A team's work with openapi-fetch and the types that openapi-typescript made, in hub.d.ts.
-// Usage: node FILE HUB TOKEN ORGANISER SERVER URL PHASE
+// Usage: node FILE HUB TOKEN ORGANISER SERVER URL PHASE PHASE_OF_FILES FILE
 import createClient from "openapi-fetch";
 import type { components, paths } from "./hub.js";
 
 declare const process: { argv: string[] };
-const [hub, token, organiser, server, url, phase] = process.argv.slice(2) as [
-  string, string, string, string, string, string,
+const [hub, token, organiser, server, url, phase, ofFiles, file] = process.argv.slice(2) as [
+  string, string, string, string, string, string, string, string,
 ];
 const client = (key: string) =>
   createClient<paths>({ baseUrl: hub, headers: { Authorization: `Bearer ${key}` } });
@@ -61,6 +61,19 @@ const board = found(
     params: { path: { phase, task: "INT" } },
   }),
 );
+
+found(await host.POST("/api/v1/phases/{phase}/open", { params: { path: { phase: ofFiles } } }));
+const run = found(
+  await team.PUT("/api/v1/phases/{phase}/runs/{task}/{run}", {
+    params: { path: { phase: ofFiles, task: "PPI-3D", run: "ours" } },
+    body: { content: btoa(file) },
+  }),
+);
+const uploads = found(
+  await team.GET("/api/v1/phases/{phase}/boards/{task}", {
+    params: { path: { phase: ofFiles, task: "PPI-3D" } },
+  }),
+);
 console.log(
   JSON.stringify({
     registered,
@@ -72,5 +85,7 @@ console.log(
     raw: text.includes("Ångström"),
     hits: hits.map((hit) => [hit.dbid, hit.confidence]),
     board: board.rows.map((row) => [row.run, row.place, row.values.precision]),
+    uploaded: [run.run, run.articles],
+    uploads: uploads.rows.map((row) => [row.run, row.place]),
   }),
 );

@@ -32,7 +32,10 @@ def test_a_full_answer_has_no_problem():
         ({"pairs": {}}, "pairs: expected array, got struct"),
         ({"interaction": [True]}, "interaction: expected [boolean relevant, double confidence]"),
         ({"interaction": [7, 0.5]}, "interaction[0]: expected boolean, got int 7"),
-        ({"interaction": [True, 0.0]}, "interaction[1]: expected a confidence in ]0, 1], got 0.0"),
+        (
+            {"interaction": [True, 0.0]},
+            "interaction[1]: expected a confidence above 0 and up to 1, got 0.0",
+        ),
         ({"normalizations": ["P04637"]}, "normalizations[0]: expected struct, got string"),
         ({"normalizations": [HIT | {"rank": "x"}]}, "normalizations[0].rank: expected int, got"),
         ({"normalizations": [HIT | {"rank": 0}]}, "normalizations[0].rank: expected 1 or more"),

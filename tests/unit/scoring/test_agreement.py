@@ -196,7 +196,7 @@ def test_the_command(files: list[str], capsys: pytest.CaptureFixture[str]) -> No
 
 def test_bad_input_is_refused(files, tmp_path, capsys):
     assert main(["agree", "--task", "INT", files[0]]) == 2
-    assert "at least two annotators" in capsys.readouterr().err
+    assert "expected at least two" in capsys.readouterr().err
     assert main(["agree", "--task", "INT", files[0], files[0]]) == 2
     assert "the same name" in capsys.readouterr().err
     for name in ("bad", "worse"):

@@ -164,6 +164,9 @@ def test_the_command_prints_pairs_and_intervals(gold, tmp_path, capsys):
     assert "event: 1/1 articles answered" in out
     found = [line.split() for line in out.splitlines()[-2:]]
     assert found == [["doc", "R1", "R7", "1.000"], ["doc", "R2", "-", "0.000"]]
+    assert main([*words, "--resamples", "0", "--format", "csv"]) == 0
+    listed = capsys.readouterr().out.partition("\n\n")[2]
+    assert listed.splitlines()[1:] == ["doc,R1,R7,1.0", "doc,R2,,0.0"]
     assert main([*words, "--json"]) == 0
     (values,) = json.loads(capsys.readouterr().out)
     assert (values["scores"][0]["recall"], values["scores"][0]["interval"]) == (0.5, [2 / 3, 2 / 3])
@@ -181,8 +184,8 @@ def test_several_runs_become_one_ranking(gold, tmp_path, capsys):
     found = [(row["rank"], row["run"], row["f1"]) for row in rows]
     assert found == [("1", "both", "1.0"), ("2", "one", str(2 / 3))]
     assert main([*words, "--resamples", "0", "--pairs"]) == 0
-    found = [line for line in capsys.readouterr().out.splitlines() if line in ("one", "both")]
-    assert found == ["one", "both"]
+    listed = capsys.readouterr().out.partition("\n\n")[2].splitlines()[1:]
+    assert [line.split()[0] for line in listed] == ["one", "one", "both", "both"]
 
 
 def test_an_error_rate_is_ranked_lowest_first(tmp_path, capsys):
@@ -319,7 +322,7 @@ def test_facts_are_paired_with_the_nearest_reference(tmp_path, capsys):
     (values,) = json.loads(capsys.readouterr().out)
     assert values["scores"][0]["mean"] == 0.5
     found = [tuple(pair.values()) for pair in values["pairs"]]
-    assert found == [("corpus", "660 O:2", "660 O:2", 1.0), ("corpus", "660 O:3", "-", 0.0)]
+    assert found == [("corpus", "660 O:2", "660 O:2", 1.0), ("corpus", "660 O:3", None, 0.0)]
 
 
 def test_bytes_that_are_no_text_are_refused_by_line(gold: Path) -> None:

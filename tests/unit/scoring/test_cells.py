@@ -24,7 +24,7 @@ def test_a_formula_becomes_a_text(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "0", "-1", "+2.5", "1e-05", "-3.2E+10", ".5", "n/a", "blue-1", "P04637", "a = b", "a, -1",
-     "expected ]0, 1], got 2", "2026-11-21T23:37:00.000+00:00", "it's"],
+     "expected a confidence above 0 and up to 1, got 2", "2026-11-21T23:37:00.000+00:00", "it's"],
 )  # fmt: skip
 def test_other_texts_stay_unchanged(text: str) -> None:
     assert inert(text) == text

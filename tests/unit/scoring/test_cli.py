@@ -119,10 +119,8 @@ def test_a_problem_of_each_line_does_not_hide_the_others(folder, capsys):
 
 
 MISSPELT = "a\tP1\t1\t0.9\nB\tP3\t1\t0.9\nB\tP1\t2\t0.8\nC\tP1\t1\t0.8\n"
-TWO = (
-    "2 lines of 1 articles that are not in the gold are ignored, the first of 'B': the gold has 'b'"
-)
-ALL = "3 lines of 2 articles that are not in the gold are ignored, the first of 'x'"
+TWO = "ignored 2 lines of an article that is not in the gold, the first of 'B': the gold has 'b'"
+ALL = "ignored 3 lines of 2 articles that are not in the gold, the first of 'x'"
 ISOFORM = (
     "1 items are entry names or isoforms that the gold does not have, the first 'P12345-PRO_1';"
     " they are compared as written"
@@ -140,7 +138,11 @@ NONE = "x\tP1\t1\t0.9\nx\tP2\t2\t0.8\ny\tP1\t1\t0.9\n"
         ((*INT, "--views", "all", "--map", "map.tsv", "--taxa", "taxa.tsv"), MISSPELT, TWO),
         ((*INT, "--articles", "all"), MISSPELT, TWO),
         (INT, NONE, ALL),
-        (ACT, "a\t1\t1\t1\nB\t1\t2\t1\nB.\t1\t3\t1\n", TWO.replace("1 articles", "2 articles")),
+        (
+            ACT,
+            "a\t1\t1\t1\nB\t1\t2\t1\nB.\t1\t3\t1\n",
+            TWO.replace("an article that is", "2 articles that are"),
+        ),
         (INT, f"{MISSPELT}b\tP3\t1\t0.9\n", None),  # all articles of the gold are there
         (INT, MISSPELT.replace("B", "D"), None),  # more articles than the gold
         (INT, "a\tP1\t1\t0.9\n", None),

@@ -38,13 +38,17 @@ def problems(folder: Path, task: str, text: str | bytes, *, lenient: bool = Fals
     ("task", "line", "expected"),
     [
         ("INT", "a\tP1\t1", "F:1: 3 columns; expected 4 separated by tabs"),
-        ("INT", "a P1 1 0.5", "F:1: 1 columns; expected 4"),
+        ("INT", "a P1 1 0.5", "F:1: 1 column; expected 4"),
         ("INT", "", "F:1: blank line; expected article, accession, rank, confidence"),
         ("INT", "#a\tP1\t1\t0.5", "F:1: comment; expected"),
         ("INT", "a\tP1\t0\t0.5", "F:1:column 3: rank '0'; expected an integer from 1"),
         ("INT", "a\tP1\t-1\t0.5", "F:1:column 3: rank '-1'"),
         ("INT", "a\tP1\t1.5\t0.5", "F:1:column 3: rank '1.5'"),
-        ("INT", "a\tP1\t1\t0", "F:1:column 4: confidence '0'; expected a number in ]0, 1]"),
+        (
+            "INT",
+            "a\tP1\t1\t0",
+            "F:1:column 4: confidence '0'; expected a number above 0 and up to 1",
+        ),
         ("INT", "a\tP1\t1\t1.01", "F:1:column 4: confidence '1.01'"),
         ("INT", "a\tP1\t1\tnan", "F:1:column 4: confidence 'nan'"),
         ("INT", "a\tP1\t1\thigh", "F:1:column 4: confidence 'high'"),
@@ -70,7 +74,7 @@ def test_every_problem_of_a_file_is_listed_in_line_order(tmp_path: Path) -> None
         "a\tP1\t1\t0.9\na\tP1\t2\t2\nb\tX\tone\t0.5\n\nc\tP1\t1\t1\nc\tP1\t2\t0.5\nc\tP2\t2\t0.4\n"
     )
     assert problems(tmp_path, "INT", text) == [
-        "F:2:column 4: confidence '2'; expected a number in ]0, 1]",
+        "F:2:column 4: confidence '2'; expected a number above 0 and up to 1",
         "F:3:column 3: rank 'one'; expected an integer from 1",
         "F:4: blank line; expected article, accession, rank, confidence",
         "F:6:column 2: 'P1' again for article 'c'",

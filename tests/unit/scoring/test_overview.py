@@ -259,6 +259,26 @@ def test_words_of_most_articles_without_function_words(folder, capsys):
     assert {row["word"] for row in rows_of(capsys)} == {"bind*", "interact"}
 
 
+def test_nouns_of_most_articles_from_tagged_texts(folder, capsys):
+    lines = ["a\tStrong/JJ complexes/NNS bind/VBP p53/Mdm2/NN ./.", "b\tThey/PRP complex/VBP"]
+    lines += ["c\tThe/DT complexes/NOUN of/ADP p53/PROPN", "d\tcomplex/NNS strong/JJ bind/VB"]
+    Path("tagged.tsv").write_text("".join(f"{line}\n" for line in lines))
+    words = ["corpus", "--task", "ACT", "--gold", "act.tsv", "--texts", "tagged.tsv", "--tagged"]
+    options = ["--words", "bind", "--frequent", "3", "--resamples", "0", "--format", "csv"]
+    assert main([*words, *options]) == 0
+    found: dict[str, int] = {}
+    for row in rows_of(capsys):
+        found[row["word"]] = found.get(row["word"], 0) + int(row["occurrences"])
+    assert list(found.items()) == [("bind", 2), ("complexes", 2), ("p53", 2), ("complex", 2)]
+    Path("tagged.tsv").write_text("a\tx/NN y\nb\t/NN\nc\tx/\nd\t\n")
+    assert main([*words, *options]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(": ", 1)[1] for line in lines if "no tag" in line] == [
+        f"article {article!r}: token {token!r} has no tag; expected word/TAG"
+        for article, token in (("a", "y"), ("b", "/NN"), ("c", "x/"))
+    ]
+
+
 @pytest.mark.parametrize("word", ["", "*", "two words", "in*ter"])
 def test_what_is_no_word_is_refused(word: str) -> None:
     with pytest.raises(OptionError, match="expected one word"):
@@ -336,7 +356,8 @@ def test_words_of_easy_and_hard_articles(folder: Path, capsys: pytest.CaptureFix
     ("words", "message"),
     [
         (("INT", "gold.tsv", "run.tsv"), "result files are of ACT"),
-        (("INT", "gold.tsv", "--texts", "texts.tsv"), "--texts and result files are of ACT"),
+        (("INT", "gold.tsv", "--texts", "texts.tsv"), "--frequent and result files are of ACT"),
+        (("INT", "gold.tsv", "--tagged"), "--tagged, --frequent and result files are of ACT"),
         (("ACT", "act.tsv"), "expected --texts"),
         (("ACT", "act.tsv", "--taxa", "taxa.tsv"), "are of INT and IPT"),
         (("ACT", "act.tsv", "--gold", "b=act.tsv"), "ACT has one --gold"),

@@ -154,6 +154,7 @@ def test_tables_of_the_paper_are_simulated(capsys: pytest.CaptureFixture[str]) -
         assert row["AUPRC"] == pytest.approx(cell["auprc_published"], abs=0.04)
         assert row["limit"] == pytest.approx(cell["score_literal_limit"], abs=1e-12)
         assert row["score"] == pytest.approx(row["limit"], abs=0.05)
+        assert row["Table 4, fitted"] == pytest.approx(cell["score_published"], abs=0.03)
     assert main(["ppi3d", "--simulate", "20", "--scores", "x.tsv"]) == 2
     assert main(["ppi3d"]) == 2
     assert main(["ppi3d", "--simulate", "20000", "--gold", "x.tsv"]) == 2

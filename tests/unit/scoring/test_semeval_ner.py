@@ -359,7 +359,8 @@ def test_pairs_are_listed_with_their_outcomes(files, capsys):
     spurious = ["D1.s0", "-", "-", "-", "24-30", text[24:31], "brand"]
     assert [*spurious, "SPU", "SPU", "SPU", "SPU"] in rows
     assert main([*words, "--resamples", "0", "--format", "csv"]) == 0
-    listed = csv.DictReader(io.StringIO(capsys.readouterr().out.split("\n\n")[1]))
+    listed = list(csv.DictReader(io.StringIO(capsys.readouterr().out.split("\n\n")[1])))
+    assert [row["predicted"] for row in listed if row["gold"] == ""] == ["24-30"]
     (longer,) = [row for row in listed if row["predicted"] == "124-134"]
     assert (longer["gold"], longer["strict"], longer["type"]) == ("127-134", "INC", "COR")
     assert (longer["gold_words"], longer["predicted_words"]) == (text[127:135], text[124:135])

@@ -92,7 +92,7 @@ def test_what_a_run_may_misspell_is_told(options, gold, capsys):
     lost = "the first of 'A': the gold has 'a'"
     wrong = "the first of 'protein ': they are wrong"
     assert capsys.readouterr().err.splitlines() == [
-        f"{told}2 lines of 1 articles that are not in the gold are ignored, {lost}",
+        f"{told}ignored 2 lines of an article that is not in the gold, {lost}",
         f"{told}1 predictions are of types that the gold does not name, {wrong}",
     ]
     run.write_text("a\t0-3\tMDM2\tprotein\nelsewhere\t0-3\tMDM2\tgene\n")

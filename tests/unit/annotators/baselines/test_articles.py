@@ -198,7 +198,7 @@ def test_a_table_of_articles_of_this_name_is_no_package(tmp_path):
     [
         ("1\t1\textra\n", "gold.tsv:1: .*expected article<TAB>0 or 1"),
         ("1\t1\n2\tyes\n", "gold.tsv:2: .*expected article<TAB>0 or 1"),
-        ("1\t1\n1\t0\n", "gold.tsv:2: article 1 again, of another class"),
+        ("1\t1\n1\t0\n", "gold.tsv:2: article 1 again, with the other class"),
     ],
 )
 def test_a_bad_gold_line_is_named(tmp_path, content, expected):

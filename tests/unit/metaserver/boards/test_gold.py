@@ -19,7 +19,7 @@ def test_a_gold_file_may_have_any_name(source: str) -> None:
 def test_an_error_names_the_file_as_its_sender_did() -> None:
     with pytest.raises(InputError) as raised:
         read_gold(INT.name, b"100\tP04637\n200\n", "mine/gold.tsv")
-    assert str(raised.value).startswith("mine/gold.tsv:2: 1 columns; expected 2")
+    assert str(raised.value).startswith("mine/gold.tsv:2: 1 column; expected 2")
     with pytest.raises(InputError, match=r"mine/gold\.tsv: empty"):
         read_gold(INT.name, b"", "mine/gold.tsv")
 

@@ -126,8 +126,10 @@ def test_articles_answered_and_given_up_are_counted_apart() -> None:
         ended(Outcome.OK, 1.0),
         ended(Outcome.FAULT, 1.0),
         EndedAttempt(at=0.0, outcome=Outcome.SYNTAX, timings=Timings(), final=False),
+        EndedAttempt(at=0.0, outcome=Outcome.PARTIAL, timings=Timings(), first=False),
     )
-    assert (counted.answered, counted.given_up, counted.outcomes.total()) == (1, 1, 3)
+    assert (counted.answered, counted.at_first) == (2, 1)
+    assert (counted.given_up, counted.outcomes.total()) == (1, 4)
 
 
 def test_uptime_mtbf_and_mttr_of_a_computed_example() -> None:

@@ -43,7 +43,7 @@ def attempts(draw: st.DrawFn, oldest: float = 40 * DAY) -> EndedAttempt:
         ),
         hits=draw(st.integers(0, 50)) if outcome in ANSWERED else 0,
         article_bytes=draw(st.integers(0, 10**6)),
-        final=draw(st.booleans()),
+        first=draw(st.booleans()), final=draw(st.booleans()),
     )  # fmt: skip
 
 
@@ -71,6 +71,7 @@ def test_the_buckets_of_a_window_add_up_to_all_its_attempts(kept, live, window):
     expected = whole(kept + live, found.since)
     assert found.outcomes == expected.outcomes
     assert (found.answered, found.given_up) == (expected.answered, expected.given_up)
+    assert found.at_first == expected.at_first
     assert found.tips == tips(expected)
     assert found.times == timings(expected, LIMIT)
 

@@ -61,7 +61,7 @@ NAMES = [("a.txt", "a.txt"), ("a.txt", "a.txt/b.txt"), ("a/b.txt", "a")]
     [
         ("not a plain name", [zipped(("aXb.txt", b"text")).replace(b"aXb.txt", b"a\0b.txt")]),
         ("a link or a device", [zipped((entry("a.txt", k | 0o777), b"/etc/x")) for k in KINDS]),
-        ("an archive within the archive", [
+        ("a zip inside a zip", [
             zipped((name, zipped(("a.txt", b"text"))))
             for name in ("inner.zip", "a.txt.gz", "a.tgz", "innocent.txt")
         ]),

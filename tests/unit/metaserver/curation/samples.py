@@ -1,7 +1,5 @@
 """A finished curation as its documents show it, and any curation that a hostile peer may cause."""
 
-from __future__ import annotations
-
 import random
 
 import msgspec
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 
 from metaserver.base.publications import Publication
 from metaserver.curation.decisions import CurationEvent, DecisionDetail, DecisionKind
-from metaserver.curation.experiments import Experiment, Participant
+from metaserver.curation.experiments import Experiment, Feature, Participant
 from metaserver.curation.exports.finished import (
     CuratedArticle,
     CuratedItem,
@@ -66,13 +64,18 @@ def event(number: int, kind: str, task: str = "", *item: str, **detail: object) 
 
 
 PULLED = (TEXT.index("EGFR (α"), TEXT.index(" EGFR forms"))
+MUTANT = (
+    Feature(type="MI:0119", name="Y1092F", start=1092, end=1092),
+    Feature(type="MI:0518", name="N-terminal"),
+    Feature(type="MI:0429", end=679),
+)
 PULLED_DOWN = (
     Experiment(
         method="MI:0096",
         host=-1,
         figure="Fig. 1B",
         participants=(
-            Participant(accession=f"{EGFR}-2", experimental_role="MI:0498", feature="Y1092F"),
+            Participant(accession=f"{EGFR}-2", experimental_role="MI:0498", features=MUTANT),
             Participant(accession=GRB2, experimental_role="MI:0496", identification="MI:0113"),
         ),
     ),
@@ -218,7 +221,15 @@ class _Hostile:
                     experimental_role=self.chance.choice(["", "MI:0496", self.text()]),
                     biological_role=self.chance.choice(["", "MI:0501"]),
                     identification=self.chance.choice(["", "MI:0113"]),
-                    feature=self.text(),
+                    features=tuple(
+                        Feature(
+                            type=self.chance.choice(["MI:0117", self.text()]),
+                            name=self.text(),
+                            start=self.chance.choice([None, 1]),
+                            end=self.chance.choice([None, 100_000]),
+                        )
+                        for _ in range(self.chance.randint(0, 2))
+                    ),
                 )
                 for _ in range(self.chance.choice([0, 2, 3]))
             ),

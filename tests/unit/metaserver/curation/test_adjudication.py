@@ -12,9 +12,12 @@ from metaserver.curation.adjudication import (
     merge,
     pool_report,
 )
+from metaserver.curation.agreement import CuratorWork
+from metaserver.curation.decisions import fold
+from metaserver.curation.experiments import Experiment
 from scoring import ActGold, ItemGold, Task
 from scoring.files import gold_lines
-from tests.unit.metaserver.curation.samples import EGFR, GRB2, SHC1
+from tests.unit.metaserver.curation.samples import EGFR, GRB2, SHC1, event
 from tests.unit.metaserver.curation.test_agreement import A, B, work
 
 DIFFERENT = {("1", (GRB2,)): RulingChoice.FIRST}
@@ -48,6 +51,34 @@ def test_agreed_items_pass_and_rulings_decide() -> None:
 def test_each_ruling(choice: RulingChoice, accepted: bool) -> None:
     merged = merge("pilot", A, B, "INT", {("1", (GRB2,)): choice}, "carol")
     assert (GRB2 in merged.gold.items["1"]) == accepted
+
+
+def pulled(curator: str, *, negative: bool = False, method: str = "MI:0096") -> CuratorWork:
+    experiments = (Experiment(method=method, negative=negative),)
+    log = [
+        event(1, "pair", "IPT", EGFR, GRB2),
+        event(2, "experiments", "IPT", EGFR, GRB2, experiments=experiments),
+    ]
+    return CuratorWork(curator=curator, states={"1": fold(log)})
+
+
+def test_methods_differ_only_if_both_said_one_and_change_no_gold() -> None:
+    assert disagreements(pulled("a"), pulled("b", method=""), "IPT") == []
+    pair = pulled("a"), pulled("b", method="MI:0018")
+    [one] = disagreements(*pair, "IPT")
+    outcomes = [one.outcome(choice) for choice in RulingChoice]
+    assert outcomes == [
+        "accepted MI:0096", "accepted MI:0018", "accepted MI:0018 MI:0096", "accepted"
+    ]  # fmt: skip
+    assert merge("pilot", *pair, "IPT", {}, "carol").gold.items == {"1": {(EGFR, GRB2)}}
+
+
+def test_a_pair_that_was_shown_not_to_interact_is_no_gold() -> None:
+    negative = pulled("a", negative=True)
+    merged = merge("pilot", negative, pulled("b", negative=True), "IPT", {}, "carol")
+    assert (merged.gold.items, merged.empty) == ({}, ["1"])
+    merged = merge("pilot", negative, pulled("b"), "IPT", {}, "carol")
+    assert merged.gold.items == {"1": {(EGFR, GRB2)}}
 
 
 def test_classes_are_merged() -> None:

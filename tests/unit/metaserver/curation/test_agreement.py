@@ -39,6 +39,27 @@ def test_pairs_are_measured_on_common_articles() -> None:
     assert found.articles[0].value == pytest.approx(1 / 3)
 
 
+def test_pairs_are_also_measured_with_their_methods() -> None:
+    works = [
+        CuratorWork(
+            curator=name,
+            states={
+                "1": fold(
+                    [
+                        event(1, "pair", "IPT", EGFR, GRB2, method=method),
+                        event(2, "pair", "IPT", EGFR, SHC1, method="MI:0018"),
+                        event(3, "pair", "IPT", EGFR, EGFR),
+                    ]
+                )
+            },
+        )
+        for name, method in (("a", "MI:0096"), ("b", "MI:0019"))
+    ]
+    [one] = measure(works, "IPT", resamples=0).measured.pairs
+    assert one.measures["f_score"].value == 1
+    assert one.measures["methods_f_score"].value == pytest.approx(2 / 3)
+
+
 def test_classes_have_kappa_and_no_alpha_of_decisions() -> None:
     found = measure([A, B], "ACT", resamples=0)
     assert found.decisions is None

@@ -1,7 +1,5 @@
 """What the rules of MIMIx and IMEx require, field by field."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from metaserver.base.publications import UNKNOWN, Publication

@@ -22,7 +22,7 @@ from metaserver.curation.decisions import (
     normal,
     receive,
 )
-from metaserver.curation.experiments import Experiment, Participant
+from metaserver.curation.experiments import Experiment, Feature, Participant
 from scoring import Task
 from tests.unit.metaserver.curation.samples import EGFR, GRB2, PULLED_DOWN, SHC1, event
 
@@ -268,6 +268,14 @@ def test_a_pair_has_several_experiments_and_the_method_is_that_of_the_first() ->
         ("accession", {"participants": (Participant(accession="P00533-0"),)}),
         ("accession", {"participants": (Participant(accession="egfr"),)}),
         ("participants", {"participants": (Participant(accession=EGFR),)}),
+        *(
+            (field, {"participants": (Participant(accession=EGFR, features=(feature,)),)})
+            for field, feature in (
+                ("feature", Feature(type="")),
+                ("feature", Feature(type="MI:0407")),
+                ("range", Feature(type="MI:0118", start=49, end=48)),
+            )
+        ),
         (
             "biological_role",
             {
@@ -286,9 +294,20 @@ def test_an_experiment_that_cannot_be_is_refused_by_its_field(field, values):
     assert caught.value.field == field
 
 
+def test_an_experiment_in_words_is_what_was_said() -> None:
+    pulled, hybrid = PULLED_DOWN
+    assert pulled.in_words() == (
+        "pull down · in vitro · Fig. 1B"
+        f" · {EGFR}-2 mutation decreasing interaction Y1092F 1092-1092"
+        f" · {EGFR}-2 flag tag N-terminal · {EGFR}-2 necessary binding region ?-679"
+    )
+    assert hybrid.in_words() == "two hybrid · Saccharomyces cerevisiae · no interaction"
+    assert Experiment().in_words() == ""
+
+
 def test_an_experiment_like_another_has_its_roles_by_place() -> None:
     new = PULLED_DOWN[0].like((SHC1, EGFR))
-    assert (new.method, new.host, new.figure, new.negative) == ("MI:0096", -1, "", False)
-    found = [(one.accession, one.experimental_role, one.feature) for one in new.participants]
-    assert found == [(SHC1, "MI:0498", ""), (EGFR, "MI:0496", "")]
+    assert (new.method, new.host, new.figure, new.negative) == ("MI:0096", -1, "Fig. 1B", False)
+    found = [(one.accession, one.experimental_role, one.features) for one in new.participants]
+    assert found == [(SHC1, "MI:0498", ()), (EGFR, "MI:0496", ())]
     assert PULLED_DOWN[1].like((SHC1, EGFR)).participants == ()

@@ -66,6 +66,21 @@ def test_another_vocabulary_can_be_used() -> None:
         psi_mi.use(None)
 
 
+@pytest.mark.parametrize(
+    ("kind", "typed", "found"),
+    [
+        ("type", "Physical", "MI:0915"),
+        ("biological-role", "unspec", "MI:0499"),
+        ("identification", "nucleotide seq", "MI:0078"),  # two names of one term
+        ("feature", "mutation", "MI:0118"),  # its name, although others begin so
+        ("feature", "mutation d", "mutation d"),  # decreasing, disrupting
+        ("type", "", ""),
+    ],
+)
+def test_a_beginning_that_no_other_term_has_names_it(kind: str, typed: str, found: str) -> None:
+    assert psi_mi.terms().named(ROOTS[kind], typed) == found
+
+
 def terms(text: str) -> dict[str, dict[str, list[str]]]:
     """Read an OBO file; pronto refuses this one for a date in the month 26."""
     found = {}

@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from metaserver.corpus.prints import folded_text, prints
+from metaserver.corpus.fingerprints import fingerprints, folded_text
 from metaserver.curation.texts import folded_id, read_file
 
 
@@ -59,7 +59,7 @@ def test_a_long_run_of_marks_is_cut_wherever_it_stands() -> None:
     marks = "\u0315\u0334" * 40
     assert folded_text(f"a{marks}b") == f"a{folded_text(marks)}b"
     assert max(map(len, folded_text(marks).split("\u034f"))) == 30
-    assert prints(f"a  {marks}\nB") == prints(f"A {marks} b")
+    assert fingerprints(f"a  {marks}\nB") == fingerprints(f"A {marks} b")
 
 
 def test_no_mark_is_taken_for_a_letter() -> None:

@@ -1,7 +1,5 @@
 """The PSI-MI vocabulary: its table, the search among its names, and hostile OBO files."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

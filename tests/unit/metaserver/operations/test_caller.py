@@ -26,7 +26,9 @@ def test_a_role_opens_what_it_includes_and_nothing_else(role: Role) -> None:
             with pytest.raises(RefusedError) as refused:
                 caller.require_role(needed)
             assert refused.value.refusal is Refusal.NOT_YOURS
-            assert refused.value.message.endswith(f"role {needed}; this one has role {role}")
+            assert refused.value.message.endswith(
+                f"role {needed} may do this; you are signed in as {role}"
+            )
 
 
 def test_without_a_token_only_what_needs_none_is_open() -> None:

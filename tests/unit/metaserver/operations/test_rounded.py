@@ -3,13 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from metaserver.base.boards import Board, BoardRow, Column, RunIntervals
 from metaserver.base.plans import PhasePlan, Ranking
 from metaserver.base.records import TaskName
 from metaserver.base.states import PhaseState, Visibility
-from metaserver.operations.rounded import AnsweredShare, note, reveals_gold, rounded, warning
+from metaserver.operations.rounded import (
+    AnsweredShare,
+    RoundedRow,
+    note,
+    reveals_gold,
+    rounded,
+    warning,
+)
 
 INTERVAL = RunIntervals(score=0.5, low=0.4, high=0.6, best_rank=1, worst_rank=3)
 ORDER = ("auc_ipr", "mcc")
@@ -33,7 +41,7 @@ def shown(*rows: BoardRow, answered: Mapping[str, int] | None = None, least: flo
         task=TaskName("ACT"), rows=rows, signature="s", resampling="10,000 resamples", order=ORDER
     )
     known = {one.run: 150 for one in rows} | dict(answered or {})
-    return rounded(board, COLUMNS, AnsweredShare(answered=known, articles=160, least=least))
+    return rounded(board, COLUMNS, AnsweredShare(answered=known, articles=160, least=least), {})
 
 
 def test_equal_rounded_scores_share_a_place_in_the_order_of_names() -> None:
@@ -46,8 +54,35 @@ def test_the_lowest_error_rate_is_the_best() -> None:
     rows = [row("worse", 0.9), row("better", 0.2)]
     board = Board(task=TaskName("ACT"), rows=rows, signature="s", order=ORDER)
     covered = AnsweredShare(answered={"worse": 160, "better": 160}, articles=160, least=0.9)
-    found = rounded(board, (replace(COLUMNS[0], rising=True), *COLUMNS[1:]), covered).rows
+    found = rounded(board, (replace(COLUMNS[0], rising=True), *COLUMNS[1:]), covered, {}).rows
     assert [(one.run, one.place) for one in found] == [("better", 1), ("worse", 2)]
+
+
+def test_only_changed_rows_are_made_again() -> None:
+    """What is kept gives the same board as nothing kept, whatever changes meanwhile."""
+    kept: dict[str, RoundedRow] = {}
+    first, second = row("a", 0.5), row("b", 0.7)
+    covered = AnsweredShare(answered={"a": 150, "b": 150}, articles=160, least=0.9)
+    board = Board(task=TaskName("ACT"), rows=(first, second), signature="s", order=ORDER)
+    before = rounded(board, COLUMNS, covered, kept).rows
+    for changed, answered in (
+        (board, replace(covered, answered={"a": 151, "b": 150})),
+        (replace(board, rows=(first, row("b", 0.8))), covered),
+        (board, replace(covered, withheld=frozenset("b"))),
+        (board, replace(covered, least=1.0)),
+        (board, replace(covered, articles=200)),
+        (replace(board, order=ORDER[::-1]), covered),
+        (replace(board, rows=(first,)), covered),
+        (board, covered),
+    ):
+        again = rounded(changed, COLUMNS, answered, kept).rows
+        assert again == rounded(changed, COLUMNS, answered, {}).rows
+    assert again == before
+    swapped = replace(
+        board,
+        rows=[msgspec.structs.replace(second, place=2), msgspec.structs.replace(first, place=3)],
+    )
+    assert [id(one) for one in rounded(swapped, COLUMNS, covered, kept).rows] == [*map(id, again)]
 
 
 def test_nothing_has_more_than_two_digits() -> None:

@@ -5,11 +5,11 @@ from typing import Any
 
 from metaserver.base.compression import pack_json
 from metaserver.base.records import ArticleId
-from metaserver.operations.uploads import EXACT, ComparedUpload, compared, differing, prints_of
+from metaserver.operations.uploads import EXACT, ComparedUpload, compared, differing, digests_of
 
 
 def upload(payloads: dict[str, Any], *before: ComparedUpload, **counted: Any) -> ComparedUpload:
-    known = [pack_json(one.prints) for one in before if one.prints is not None]
+    known = [pack_json(one.digests) for one in before if one.digests is not None]
     answers = {ArticleId(name): payload for name, payload in payloads.items()}
     return compared(answers, known, counted.get("counted"))
 
@@ -23,14 +23,14 @@ def test_other_numbers_change_nothing_and_other_names_do() -> None:
     first = upload(hits())
     assert first.changed is None
     same = upload(hits(), first)
-    assert (same.changed, same.prints) == (None, None)
+    assert (same.changed, same.digests) == (None, None)
     sure = {name: [["P1", 4, 0.9], ["P2", 7, 0.1]] for name in hits()}
     assert upload(sure, first).changed == 0
     assert upload(hits(a3=[["P1", 1, 0.5]]), first) == ComparedUpload(100, 1, None)
     assert upload(hits(a3=[["P2", 1, 0.5], ["P1", 2, 0.25]]), first).changed == 1  # ranks count
     other = upload({name: [["P3", 1, 0.5]] for name in hits()}, first)
     assert other.changed == 100
-    assert other.prints is not None
+    assert other.digests is not None
 
 
 def test_an_order_differs_by_the_places_that_have_to_be_moved() -> None:
@@ -45,11 +45,11 @@ def test_an_order_differs_by_the_places_that_have_to_be_moved() -> None:
     first = upload(confident(pairs), counted=ordered(pairs))
     moved = [*pairs[1:], pairs[0]]  # every place is another one, and one pair was moved
     found = upload(confident(moved), first, counted=ordered(moved))
-    assert (found.changed, found.prints) == (1, None)
+    assert (found.changed, found.digests) == (1, None)
     mixed = random.Random(3).sample(pairs, len(pairs))
     found = upload(confident(mixed), first, counted=ordered(mixed))
     assert found.changed > 100
-    assert found.prints is not None
-    fewer = prints_of({ArticleId(name): 0.5 for name in pairs[:150]}, ordered(pairs[:150]))
-    assert differing(first.prints or {}, fewer) == 50
+    assert found.digests is not None
+    fewer = digests_of({ArticleId(name): 0.5 for name in pairs[:150]}, ordered(pairs[:150]))
+    assert differing(first.digests or {}, fewer) == 50
     assert EXACT in fewer

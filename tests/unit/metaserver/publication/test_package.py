@@ -59,13 +59,14 @@ def test_its_metadata_state_the_licence_that_was_chosen_and_no_other(
     folder.write("tables/a.csv", "1\n", "a table")
     write_crate(
         folder, name="bc: Test", description="It.", published="2026-11-27", license_url=url,
-        keywords=[],
+        authors=["Ana", "Bob"], keywords=[],
     )  # fmt: skip
     document = json.loads((folder.place / METADATA).read_bytes())
     graph = {entity["@id"]: entity for entity in document["@graph"]}
     root = graph[graph[METADATA]["about"]["@id"]]
     assert root.keys() >= {"name", "description", "datePublished", "license"}  # RO-Crate's MUST
     assert root["license"] == ({"@id": url} if url else NO_LICENCE)
+    assert [graph[one["@id"]]["name"] for one in root["author"]] == ["Ana", "Bob"]
     licences = [one for one in graph.values() if one["@id"].startswith("http")]
     assert [one["@id"] for one in licences] == [url] * bool(url)
     assert all(one["name"] and one["description"] for one in licences)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from metaserver.base.errors import HubError
+from metaserver.base.errors import UnavailableError
 from metaserver.base.states import ProcessRole
 from metaserver.phases.membership import HubMember, Leader
 from metaserver.store import audit, leases
@@ -73,7 +73,7 @@ async def test_a_leader_that_was_replaced_writes_nothing(store: Store) -> None:
 
     await write("first")
     await lead(store, "another", alone=True)
-    with pytest.raises(HubError, match="another process leads"):
+    with pytest.raises(UnavailableError, match="another process leads"):
         await write("late")
     assert store.blocked is None  # the others go on
     async with store.writing() as connection:

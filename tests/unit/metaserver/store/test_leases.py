@@ -94,8 +94,13 @@ async def test_what_is_wrong_with_a_process_is_known_to_the_others(store: Store)
         stored = {one.id: one for one in await leases.processes(connection)}
         assert stored["blocked"].blocked == blocked.blocked[:500]
         assert stored["lacking"].lacks == "the key is not here"
-        assert await leases.holders_of_other_keys(connection, "") == {"a"}
-        assert await leases.holders_of_other_keys(connection, "k1") == set()
+
+
+async def test_a_process_may_enter_again_that_did_not_hear_it_has_entered(store: Store) -> None:
+    for _ in range(2):
+        await enter(store, "unheard")
+    async with store.reading() as connection:
+        assert [one.id for one in await leases.processes(connection)] == ["unheard"]
 
 
 async def test_a_process_is_forgotten_a_while_after_it_was_seen(store: Store) -> None:

@@ -1,5 +1,6 @@
 """The first migration makes the declared tables; a later one keeps what is stored."""
 
+import logging
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -62,14 +63,17 @@ def later_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
     schema._chain.cache_clear()
 
 
-async def test_later_migration_keeps_what_is_stored(place, later_hub):
+async def test_later_migration_keeps_what_is_stored(place, later_hub, caplog):
+    caplog.set_level(logging.INFO, "metaserver")
     async with making(place):
         pass
+    assert not caplog.messages  # a new store is no news
     later_hub()
     async with open_store(place) as store, store.reading() as connection:
         version = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
         [(value, note)] = await connection.execute(sa.text("SELECT value, note FROM hub_keys"))
     assert (version, len(value), note) == ("later", 64, None)
+    assert f"migrating store {place} from schema v1 to later" in caplog.messages
 
 
 async def test_tables_are_not_changed_while_an_earlier_hub_works(url, later_hub, monkeypatch):

@@ -1,7 +1,5 @@
 """One line per outage of the store; a fault keeps its traceback."""
 
-from __future__ import annotations
-
 import logging
 
 import asyncpg

@@ -79,8 +79,8 @@ async def test_a_teams_tokens_are_its_own_and_end_with_it(store: Store) -> None:
         result = [known.role for known in await tokens.list_all(connection, blue)]
         assert result == ["team", "reader"]
         assert len(await tokens.list_all(connection)) == 3
-        assert await tokens.count(connection, blue, NOW) == 2
-        assert await tokens.count(connection, None, NOW) == 0
+        assert await tokens.count(connection, blue, None, NOW) == 2
+        assert await tokens.count(connection, None, None, NOW) == 0
     async with store.writing() as connection:
         await teams.change(connection, TeamName("blue"), retired_at=NOW)
     assert await found(store, secret) is None

@@ -1,10 +1,8 @@
 """Small golds and runs of the offline tasks, as the bytes of files."""
 
-from __future__ import annotations
-
-import io
-import zipfile
 from collections.abc import Mapping
+
+from metaserver.base.zips import zip_of
 
 TEXT = "Vibrio lives in sea water and soil."
 ENTITIES = "T1\tBacteria 0 6\tVibrio\nT2\tHabitat 16 25\tsea water\nT3\tHabitat 30 34\tsoil\n"
@@ -51,8 +49,7 @@ CONFIDENCES = "a-b\t0.9\na-c\t0.8\nb-c\t0.7\nb-d\t1e-3\nc-d\t0.2\n"
 
 def zipped(files: Mapping[str, str | bytes]) -> bytes:
     """Return a zip with these files."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return out.getvalue()
+    return zip_of(
+        (name, content.encode() if isinstance(content, str) else content)
+        for name, content in files.items()
+    )

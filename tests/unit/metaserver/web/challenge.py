@@ -1,7 +1,5 @@
 """A small challenge in memory, in place of a `PhaseView`: its figures are of a seeded generator."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import random

@@ -18,7 +18,8 @@ def phase(name: str = "test", **given: Any) -> PhaseDetail:
         "opens": None, "freezes": None, "closes": None,
         "tasks": ("INT",), "limits": PhaseLimits(), "timeout": 60.0, "answer_bytes": 1_000,
         "visibility": Visibility.PUBLIC, "team_names": TeamNames.SHOWN, "uploads_only": False,
-        "release": "", "articles": 10, "gold": {"INT": 1}, "servers": 1, "catching_up": "",
+        "release": "", "articles": 10, "gold": {"INT": 1}, "servers": 1, "teams": 1,
+        "attempts": 3, "catching_up": "",
     }  # fmt: skip
     return PhaseDetail(**(values | given))
 

@@ -1,7 +1,5 @@
 """A site of one phase whose boards are given: the pages without a hub behind them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
@@ -10,7 +8,7 @@ from aiohttp import web
 
 from metaserver.base.boards import FrozenBoard
 from metaserver.base.states import PhaseState
-from metaserver.base.viewer import Viewer
+from metaserver.operations.caller import Caller
 from metaserver.web.access.encodings import compressed
 from metaserver.web.access.headers import add_headers, error_pages
 from metaserver.web.manual.pages import ManualPages
@@ -43,7 +41,7 @@ class GivenSite:
     def summaries(self) -> Sequence[PhaseSummary]:
         return [self._summary()]
 
-    async def frozen(self, key: str, _viewer: Viewer) -> FrozenBoard | None:
+    async def frozen(self, key: str, _caller: Caller) -> FrozenBoard | None:
         return self._source.frozen(key)
 
     def _summary(self) -> PhaseSummary:
@@ -52,6 +50,7 @@ class GivenSite:
             own_name=PHASE,
             title=TITLE,
             challenge=CHALLENGE,
+            challenge_title="BioCreative II.5",
             state=PhaseState.TEST,
             timezone="UTC",
             dates=(),
@@ -59,6 +58,7 @@ class GivenSite:
             tasks=[task.name for task in self._site.tasks],
             articles=2,
             servers=2,
+            teams=1,
             uploads_only=False,
         )
 

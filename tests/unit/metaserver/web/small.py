@@ -1,7 +1,5 @@
 """A small table of operations of every shape, and a site that offers it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime

@@ -18,8 +18,7 @@ from metaserver.operations import servers, teams
 from metaserver.operations.caller import Caller
 from metaserver.operations.fields import OneServer
 from metaserver.operations.table import Nothing, Operation, declared, perform
-from metaserver.web.access.addresses import Origin
-from metaserver.web.access.visitor import VISITOR, Visitor
+from metaserver.web.access.visitor import CALLER
 from metaserver.web.ui.console import ConsoleContext
 
 PARTS_OF_A_HUB = {"store", "phases", "servers", "jobs", "part"}
@@ -45,7 +44,7 @@ def console() -> ConsoleContext:
 def request_of(caller: Caller) -> web.Request:
     """Return a web request of a caller who is known."""
     request = make_mocked_request("GET", "/")
-    request[VISITOR] = Visitor(caller=caller, origin=Origin(address="127.0.0.1", secure=False))
+    request[CALLER] = caller
     return request
 
 

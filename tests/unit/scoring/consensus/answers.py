@@ -1,7 +1,5 @@
 """Random answers of servers, and plain loops that say what the columns should hold."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from hypothesis import strategies as st

@@ -17,7 +17,7 @@ from scoring import (
 )
 from scoring.consensus.choice import CRITERIA, counted_articles, score_hits
 from scoring.consensus.measures import article_values, calibration_error, macro
-from scoring.consensus.training import chosen_method, train_weights
+from scoring.consensus.training import methods_of, train_weights
 from scoring.consensus.validation import as_many_as, best_threshold, dealt
 from scoring.consensus.votes import Votes
 from scoring.files import item_hits
@@ -257,14 +257,25 @@ def test_the_threshold_gives_the_best_f_score_of_all() -> None:
 
 
 def test_the_method_is_chosen_by_the_gold_there_is() -> None:
-    for articles, systems, expected in ((20, 3, "stacked"), (19, 3, "rrf1"), (30, 2, "rrf1")):
+    for articles, systems, learned in ((20, 3, True), (19, 3, False), (30, 2, False)):
         gold, runs = campaign(articles=articles, systems=systems)
         answers = {run.name: item_hits(run) for run in runs}
-        assert chosen_method(Votes.of(answers, gold.articles, gold=gold.items)) == expected
+        methods = methods_of(Votes.of(answers, gold.articles, gold=gold.items))
+        assert ("stacked" in methods) == learned
     gold, runs = campaign(articles=5)
     model = train_model(gold, runs)
     assert (model.method, model.threshold, model.calibrated) == ("rrf1", None, False)
     assert model.quality.calibration_error is None
+    gold, runs = campaign(articles=20, systems=3)
+    assert train_model(gold, runs, folds=2).method == "stacked"
+    _, others = campaign(articles=20, systems=3, seed=2)  # which know nothing of this gold
+    values = {
+        method: cross_validate(gold, others, method=method, folds=2).macro("auc_ipr")
+        for method in ("stacked", "rrf1")
+    }
+    assert values["stacked"] < values["rrf1"]
+    model = train_model(gold, others, folds=2)
+    assert (model.method, model.quality.auc_ipr) == ("rrf1", values["rrf1"])
 
 
 def test_calibration_error() -> None:
@@ -272,6 +283,7 @@ def test_calibration_error() -> None:
     assert calibration_error(np.array([0.0, 0.5, 0.5, 1.0]), np.array([0.0, 1.0, 0.0, 1.0])) == 0
     assert calibration_error(np.array([0.1, 0.12]), np.array([1.0, 0.0])) == pytest.approx(0.39)
     assert calibration_error(np.array([]), np.array([])) == 0
+    assert calibration_error(np.array([0.05, 0.75]), np.array([1.0, 1.0]), least=0.1) == 0.25
 
 
 def test_unknown_methods_and_equal_names() -> None:

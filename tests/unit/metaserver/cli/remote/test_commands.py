@@ -110,7 +110,11 @@ async def test_nothing_returned_is_said_beside(site, capsys, tmp_path):
     ("words", "told", "page"),
     [
         (["make", "--box", "taken"], "metaserver: box: is taken (409)\n", "interfaces#errors"),
-        (["throw-away", "a"], "organiser; this one has role team (403)\n", "security#tokens"),
+        (
+            ["throw-away", "a"],
+            "organiser may do this; you are signed in as team (403)\n",
+            "security#tokens",
+        ),
         (["make", "--box", "a", "--size", "width=1", "depth=2"], "metaserver: depth: ", ""),
         (["fail", "bug"], "the reason is in its log (500, request ", ""),
     ],

@@ -1,7 +1,5 @@
 """A reader of MITAB 2.7 by the grammar of its specification, for the tests of the writer."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

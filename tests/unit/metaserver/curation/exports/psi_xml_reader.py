@@ -3,8 +3,6 @@
 The package pymex, of a database of IMEx, ships the schemas and reads files (`.ci/peers`).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -30,6 +28,8 @@ class ReadParticipant(NamedTuple):
     experimental_role: str
     biological_role: str
     identification: str
+    features: tuple[tuple[str, str, str], ...]
+    """The type, the name and the range of each."""
 
 
 class ReadInteraction(NamedTuple):
@@ -140,7 +140,20 @@ class _Reader:
             experimental_role=self.term(part, "experimentalRoleList/experimentalRole"),
             biological_role=self.term(part, "biologicalRole"),
             identification=self.term(part, method),
+            features=tuple(
+                self.feature(one) for one in part.findall("featureList/feature", self.names)
+            ),
         )
+
+    def feature(self, feature: ET.Element) -> tuple[str, str, str]:
+        [found] = feature.findall("featureRangeList/featureRange", self.names)
+        ends = []
+        for status, tag in (("startStatus", "begin"), ("endStatus", "end")):
+            place = found.find(tag, self.names)
+            assert self.term(found, status) == ("MI:0339" if place is None else "MI:0335")
+            ends.append("?" if place is None else place.get("position", ""))
+        name = feature.findtext("names/shortLabel", "", self.names)
+        return self.term(feature, "featureType"), name, "-".join(ends)
 
     def term(self, parent: ET.Element, path: str) -> str:
         """Return the id of PSI-MI at a path; "" if there is none."""

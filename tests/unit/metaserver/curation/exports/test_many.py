@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
+from metaserver.curation import psi_mi
 from metaserver.curation.exports.csv_lines import COLUMNS, write_csv
 from metaserver.curation.exports.mitab import write_mitab
 from metaserver.curation.exports.psi_xml import PSI_25, PSI_30, Form, write_psi_xml
@@ -29,6 +30,10 @@ def value(column: list[MitabField]) -> str:
     return column[0].value if column else ""
 
 
+def id_of(feature: str) -> str:
+    return psi_mi.terms().named(psi_mi.FEATURE, feature)
+
+
 def test_csv_says_what_the_curator_said() -> None:
     pulled, hybrid, dimer, unsaid, _ = read_csv(write_csv(MANY))
     assert pulled == {
@@ -37,10 +42,11 @@ def test_csv_says_what_the_curator_said() -> None:
         "title": "Grb2 binds the EGF receptor.", "interaction": "c42-1",
         "protein_a": f"{EGFR}-2", "entry_a": "EGFR_HUMAN", "symbol_a": "EGFR", "taxon_a": "9606",
         "experimental_role_a": "MI:0498 prey", "biological_role_a": "", "identification_a": "",
-        "feature_a": "Y1092F",
+        "features_a": "MI:0119 mutation decreasing interaction Y1092F 1092-1092"
+        " | MI:0518 flag tag N-terminal ?-? | MI:0429 necessary binding region ?-679",
         "protein_b": GRB2, "entry_b": "GRB2_HUMAN", "symbol_b": "GRB2", "taxon_b": "9606",
         "experimental_role_b": "MI:0496 bait", "biological_role_b": "",
-        "identification_b": "MI:0113 western blot", "feature_b": "",
+        "identification_b": "MI:0113 western blot", "features_b": "",
         "participants": "2", "method": "MI:0096 pull down", "type": "", "host": "-1",
         "figure": "Fig. 1B", "negative": "no",
         "evidence": "EGFR (α-phosphorylated) was pulled down with Grb2.",
@@ -81,8 +87,12 @@ def test_three_files_of_many_articles_say_the_same(form: Form) -> None:
                 for name in ("ID(s)", "Taxid", "Experimental role(s)", "Biological role(s)")
             }
             identified = value(line[f"Identification method participant {side.upper()}"])
-            assert part == (*of_line.values(), identified)
+            features = line[f"Feature(s) interactor {side.upper()}"]
             assert part == (
+                *of_line.values(), identified,
+                tuple((id_of(one.database), one.text, one.value) for one in features),
+            )  # fmt: skip
+            assert part[:-1] == (
                 row[f"protein_{side}"], row[f"taxon_{side}"],
                 row[f"experimental_role_{side}"][PSI_ID], row[f"biological_role_{side}"][PSI_ID],
                 row[f"identification_{side}"][PSI_ID],

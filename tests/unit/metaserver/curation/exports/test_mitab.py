@@ -68,7 +68,12 @@ def test_an_experiment_is_a_line_with_its_host_roles_and_isoforms() -> None:
     assert roles == [[("psi-mi", "MI:0498", "prey")], [("psi-mi", "MI:0496", "bait")]]
     assert pulled["Biological role(s) interactor A"] == []  # nothing was said
     assert pulled["Identification method participant B"] == [("psi-mi", "MI:0113", "western blot")]
-    assert pulled["Annotation(s) interactor A"] == [("comment", "Y1092F", "")]
+    assert pulled["Feature(s) interactor A"] == [
+        ("mutation decreasing interaction", "1092-1092", "Y1092F"),
+        ("flag tag", "?-?", "N-terminal"),
+        ("necessary binding region", "?-679", ""),
+    ]
+    assert pulled["Feature(s) interactor B"] == []
     assert [one.value for one in pulled["Interaction annotation(s)"]][1] == "figure: Fig. 1B"
     assert (pulled["Negative"], hybrid["Negative"]) == ([("", "false", "")], [("", "true", "")])
     assert hybrid["Interaction detection method(s)"] == [("psi-mi", "MI:0018", "two hybrid")]

@@ -1,7 +1,5 @@
 """Large answers have turns: each pass of the event loop reads a piece of one of them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from types import SimpleNamespace

@@ -132,9 +132,12 @@ def test_a_usual_answer_is_read_as_the_decoder_does(body, payloads, message):
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        ({"confidence": 0.0}, ".confidence: expected ]0, 1], got 0.0"),
-        ({"confidence": -0.0}, ".confidence: expected ]0, 1], got -0.0"),
-        ({"confidence": 1 + 2**-52}, ".confidence: expected ]0, 1], got 1.0000000000000002"),
+        ({"confidence": 0.0}, ".confidence: expected a confidence above 0 and up to 1, got 0.0"),
+        ({"confidence": -0.0}, ".confidence: expected a confidence above 0 and up to 1, got -0.0"),
+        (
+            {"confidence": 1 + 2**-52},
+            ".confidence: expected a confidence above 0 and up to 1, got 1.0000000000000002",
+        ),
         ({"rank": 0}, ".rank: expected 1 or more, got 0"),
         ({"rank": -7}, ".rank: expected 1 or more, got -7"),
         ({"dbid": "X1"}, ".dbid: unknown"),

@@ -137,8 +137,8 @@ def test_every_problem_of_an_answer_is_reported_worst_first() -> None:
     assert messages(answer) == [
         "normalizations[2].confidence: missing; expected double",
         "normalizations[2].rank: expected int, got string 'x'",
-        "interaction[1]: expected ]0, 1], got 2.0",
-        "normalizations[0].confidence: expected ]0, 1], got 1.5",
+        "interaction[1]: expected a confidence above 0 and up to 1, got 2.0",
+        "normalizations[0].confidence: expected a confidence above 0 and up to 1, got 1.5",
         "normalizations[0].rank: expected 1 or more, got 0",
         "normalizations[0].dbid: X1 is unknown",
         "normalizations[1].dbid: 7 is unknown",

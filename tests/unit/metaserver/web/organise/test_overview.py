@@ -6,6 +6,7 @@ from metaserver.base.findings import FindingKind, Subject
 from metaserver.base.states import PhaseState, Role
 from metaserver.operations import conformance
 from metaserver.operations.control_room import FoundDetail
+from metaserver.operations.monitoring import ProcessDetail
 from metaserver.operations.teams import TeamDetail
 from metaserver.operations.tokens import TokenDetail
 from metaserver.web.organise.overview import Overview, needs, steps
@@ -28,7 +29,8 @@ def overview(**given: Any) -> Overview:
     """Return a hub with an open phase, and team blue with a token; `given` is different there."""
     values: dict[str, Any] = {
         "challenges": (), "corpora": (), "phases": (details.phase(),), "teams": (TEAM,),
-        "tokens": (token(),), "servers": (), "releases": (), "found": {}, "now": NOW,
+        "tokens": (token(),), "servers": (), "releases": (), "processes": (), "found": {},
+        "now": NOW,
     }  # fmt: skip
     return Overview(**(values | given))
 
@@ -47,7 +49,7 @@ def test_uploads_that_may_try_the_gold_out_are_listed() -> None:
     burst = FoundDetail(kind=FindingKind.BURST, count=2, subjects=subjects)
     late = FoundDetail(kind=FindingKind.LATE, count=1, subjects=subjects[:1])
     found = listed(found={"test": [burst, late]})
-    assert found == [("upload burst", "Phase test: blue uploaded 6 runs; and 1 more")]
+    assert found == [("upload burst", "test: blue uploaded 6 runs; and 1 more")]
 
 
 def test_servers_of_open_phases_that_are_down_suspended_or_gave_up() -> None:
@@ -58,9 +60,9 @@ def test_servers_of_open_phases_that_are_down_suspended_or_gave_up() -> None:
     }
     servers = [details.server(name, phases=(lane,)) for name, lane in lanes.items()]
     assert listed(servers=servers) == [
-        ("down", "Servers that answer no more: one"),
+        ("down", "Servers that no longer answer: one"),
         ("suspended", "Servers that are suspended: two"),
-        ("given up", "Articles were given up for three: requeue them, or leave them"),
+        ("given up", "Articles were given up for three: re-queue them, or leave them"),
     ]
     assert listed(servers=servers, phases=(details.phase(state=PhaseState.FROZEN),)) == []
     retired = [details.server("one", phases=(lanes["one"],), retired=True)]
@@ -75,9 +77,21 @@ def test_a_phase_without_gold_alarms_once_it_is_open() -> None:
     assert shapes(gold={"INT": 1}, tasks=("INT", "ACT")) == ["waiting"]
     assert shapes(gold={}, state=PhaseState.CLOSED) == []
     assert listed(phases=(details.phase(state=PhaseState.SETUP, gold={}),)) == [
-        ("no gold", "Phase test has no gold for any task: that is not scored"),
-        ("no date", "Phase test has no date to open: open it yourself, or give it one"),
+        ("no gold", "No gold for any task in test: that is not scored"),
+        ("no date", "No date to open test: open it yourself, or set a date"),
     ]
+
+
+def test_what_living_processes_lack_is_listed_once() -> None:
+    def process(host: str, **given: Any) -> ProcessDetail:
+        values: dict[str, Any] = {
+            "process": f"{host}-1", "host": host, "role": "worker", "version": "1", "lanes": 0,
+            "up": 9.0, "idle": 0.0, "lives": True, "leads": False, "blocked": "", "lacks": "a key",
+        }  # fmt: skip
+        return ProcessDetail(**(values | given))
+
+    processes = (process("a"), process("b"), process("c", lacks=""), process("d", lives=False))
+    assert listed(processes=processes) == [("machine", "On a, b: a key")]
 
 
 def test_failed_tests_are_listed_by_server_and_phase() -> None:
@@ -92,7 +106,7 @@ def test_a_team_without_a_valid_token_cannot_sign_in() -> None:
         (), (token(revoked_at=1.0),), (token(expires_at=NOW),), (token(role=Role.READER),),
         (token(team="red"),),
     ):  # fmt: skip
-        assert listed(tokens=tokens) == [("no token", "Teams that hold no token: blue")], tokens
+        assert listed(tokens=tokens) == [("no token", "Teams without a token: blue")], tokens
     assert listed(tokens=(token(expires_at=NOW + 1),)) == []
 
 

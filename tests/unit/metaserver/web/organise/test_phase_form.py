@@ -7,14 +7,13 @@ from metaserver.base.states import Visibility
 from metaserver.operations.phases import GoldOutside, PhasePlanDetail
 from metaserver.tasks.plugin import answered_tasks, offline_tasks
 from metaserver.web.organise.launch import launch_check, plan_check
-from metaserver.web.organise.new_phase import NAMES
-from metaserver.web.organise.phase_form import OF_SERVERS, Family
+from metaserver.web.organise.phase_form import FIELDS, OF_SERVERS, Family
 from tests.unit.metaserver.web.details import phase
 
 
 def test_a_phase_of_uploads_is_not_asked_about_servers() -> None:
-    served, uploaded = Family.SERVERS.names(NAMES), Family.UPLOADS.names(NAMES)
-    assert (list(served), set(served) - set(uploaded)) == (list(NAMES), OF_SERVERS)
+    served, uploaded = Family.SERVERS.names(FIELDS), Family.UPLOADS.names(FIELDS)
+    assert (list(served), set(served) - set(uploaded)) == (list(FIELDS), OF_SERVERS)
     assert {name for name, _ in Family.SERVERS.tasks().choices} == set(answered_tasks())
     assert {name for name, _ in Family.UPLOADS.tasks().choices} == set(offline_tasks())
 
@@ -40,6 +39,6 @@ def test_a_plan_is_checked_before_there_is_a_phase() -> None:
     now = at[0].timestamp()
     assert plan_check(PhasePlan(opens=at[0], freezes=at[1]), now - 1, 3, 1) == []
     found = plan_check(dated, now, 0, 0)
-    for text in ("no team", "No baseline", "state test at once", "With visibility own"):
+    for text in ("no team", "No baseline", "at once in the state test", "With visibility own"):
         assert any(text in one for one in found), text
     assert not any("baseline" in one for one in plan_check(PhasePlan(tasks=("BB-cat",)), now, 0, 0))

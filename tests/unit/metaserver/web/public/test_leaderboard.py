@@ -194,3 +194,13 @@ def test_every_tasks_board_has_its_plugins_columns(task):
     assert header == field_names(view)
     keys = [column.key for column in task.columns]
     assert [key for key in header if key in keys] == keys
+
+
+def test_a_measure_has_a_column_once_a_run_has_a_value_of_it():
+    def headings(*rows):
+        return [column.key for column in shown(rows=rows).table]
+
+    assert headings() == ["place", "run", "auc", "tp", "f", "mode", "articles"]
+    rounded = row("b", 1, None, 0.1, 0.9)
+    assert headings(rounded) == ["place", "run", "auc", "f", "mode", "articles"]
+    assert headings(rounded, row("a", 2, 7, 0.1, 0.9)) == headings()

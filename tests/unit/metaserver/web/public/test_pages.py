@@ -13,10 +13,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
-from metaserver.base.states import ServerState
-from metaserver.base.viewer import Viewer
+from metaserver.base.states import Role, ServerState
+from metaserver.operations.caller import Caller
 from metaserver.web.access import event_streams
-from metaserver.web.access.visitor import VIEWER
+from metaserver.web.access.visitor import CALLER
 from metaserver.web.public.monitor import server_id
 from metaserver.web.ui import live
 from metaserver.web.ui.live import MOST_ROWS
@@ -385,7 +385,7 @@ async def test_who_may_not_see_the_scores_is_told_why_and_an_organiser_sees_them
     @web.middleware
     async def sign_in(request, handler):
         if "X-Organiser" in request.headers:
-            request[VIEWER] = Viewer(organiser=True)
+            request[CALLER] = Caller(role=Role.ORGANISER)
         return await handler(request)
 
     app = make_app(source)

@@ -9,16 +9,7 @@ from metaserver.web.team.uploads import (
     HeldRun,
     HeldRuns,
 )
-
-
-class Clock:
-    """A clock that is set."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
+from tests.fakes.clock import FakeClock
 
 PREVIEW = RunPreview(
     phase="test", task="INT", run="r", team="blue", accepted=True, refused="", replaces=False,
@@ -53,7 +44,7 @@ def test_a_team_keeps_few_and_pushes_out_its_own() -> None:
 
 
 def test_files_are_bounded_in_number_in_bytes_and_in_time() -> None:
-    clock = Clock()
+    clock = FakeClock(0.0)
     files = HeldRuns(clock)
     keys = [files.keep(held(f"team{number}")) for number in range(MOST_HELD + 1)]
     assert files.get(keys[0], "team0") is None

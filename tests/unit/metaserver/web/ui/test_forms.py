@@ -89,7 +89,7 @@ def test_all_errors_are_told_at_their_fields_and_what_was_written_is_kept():
     form = Form.of(Given, NAMES, values=sent, refused=refused, name="plan")
     errors = {one.name: one.error for one in form.fields if one.error}
     assert errors == {
-        "name": "Has characters that are not allowed here, or too many.",
+        "name": "'N' is not allowed here.",
         "count": "Must be 1 or more.",
         "kind": "'neither' is none of the choices.",
     }

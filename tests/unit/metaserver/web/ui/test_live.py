@@ -11,18 +11,18 @@ from metaserver.web.access.encodings import Encoding
 from metaserver.web.ui import live
 from metaserver.web.ui.live import (
     BEAT,
-    KEPT_PIECES,
+    KEPT_CHUNKS,
     MADE_SHARE,
     MOST_ROWS,
     REFRESH_SHARE,
     Broadcaster,
     Channel,
+    Chunk,
+    Chunks,
     Common,
     Figures,
     LiveParts,
     LiveRow,
-    Piece,
-    Pieces,
     PolledParts,
     Subscription,
 )
@@ -233,13 +233,13 @@ async def _no_parts():
 
 def test_a_frame_keeps_a_bounded_number_of_bytes_for_viewers_who_each_ask_for_other_rows():
     page, names = Page(), [f"s-{number}" for number in range(60)]
-    page.rows = {name: row("x" * (KEPT_PIECES // 20)) for name in names}
+    page.rows = {name: row("x" * (KEPT_CHUNKS // 20)) for name in names}
     frame = Channel(page.render).frame
     common = frame.event(0, frozenset(names[:1]), first=True)[0]
     for name in names:
         frame.event(0, frozenset({name}), first=True)
-    kept = [piece for _, piece in frame._pieces._kept.values()]
-    assert 10 * KEPT_PIECES // 20 < sum(len(piece.plain) for piece in kept) <= KEPT_PIECES
+    kept = [piece for _, piece in frame._chunks._kept.values()]
+    assert 10 * KEPT_CHUNKS // 20 < sum(len(piece.plain) for piece in kept) <= KEPT_CHUNKS
     assert frame.event(0, frozenset(names[-1:]), first=True)[1] in kept
     again = frame.event(0, frozenset(names[:1]), first=True)
     assert data(again)["drawn"] == {names[0]: page.rows[names[0]].html}
@@ -247,11 +247,11 @@ def test_a_frame_keeps_a_bounded_number_of_bytes_for_viewers_who_each_ask_for_ot
 
 
 def test_a_piece_that_is_larger_than_all_that_is_kept_is_kept_alone():
-    pieces, made = Pieces(10), []
+    pieces, made = Chunks(10), []
 
     def make(size):
         made.append(size)
-        return True, Piece(b"x" * size)
+        return True, Chunk(b"x" * size)
 
     for key, size in (("a", 4), ("b", 4), ("c", 50), ("c", 50), ("d", 4), ("d", 4), ("c", 50)):
         assert len(pieces.get(key, lambda size=size: make(size))[1].plain) == size

@@ -47,6 +47,18 @@ def test_links_say_that_they_vouch_for_nothing():
     assert 'href="mailto:b@c.example"' in made
 
 
+def test_only_pictures_of_the_challenge_are_shown():
+    text = '![<b>"a" & b](pictures/a.png) ![](http://b.example/b.png)'
+    made = render(text)
+    assert made.startswith('<p>&lt;b&gt;"a" &amp; b !<a href="http://b.example/b.png"')
+    shown = Found(render(text, challenge="bc 8/x"))
+    assert ("src", "/pictures/bc%208%2Fx/a.png") in shown.attributes
+    assert ("alt", '<b>"a" & b') in shown.attributes
+    assert shown.tags == {"p", "img", "a"}
+    for place in ("pictures/../x.png", "pictures/x.svg", "pictures//b.example/x.png"):
+        assert "<img" not in render(f"![a]({place})", challenge="bc")
+
+
 def test_headings_stand_below_the_page_with_anchors_of_their_own():
     made = render("# Über Scores\n\n###### Deep\n\n# Über Scores\n\n# 中", "rules")
     assert re.findall(r'<(h\d) id="([^"]+)"', made) == [

@@ -40,8 +40,8 @@ def test_scatter_names_the_series_and_escapes_them():
 def test_each_precision_holds_up_to_its_recall():
     curve = Curve(name="A", steps=[(0.25, 1.0), (0.5, 0.5)], series=0)
     drawn = charts.step_curves([curve], "curves")
-    width, height = 560 - 54 - 24, 380 - 16 - 50
-    x = [54, 54 + width / 4, 54 + width / 2]
+    width, height = 560 - 78 - 24, 380 - 16 - 50
+    x = [78, 78 + width / 4, 78 + width / 2]
     y = [16, 16 + height / 2, 16 + height]
     numbers = [float(n) for n in re.findall(r"[\d.]+", re.search(r'd="(M[^"]+)"', drawn).group(1))]
     assert numbers == pytest.approx([x[0], y[0], y[0], x[1], y[1], x[2], y[2]], abs=0.1)

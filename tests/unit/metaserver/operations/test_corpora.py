@@ -5,7 +5,7 @@ import sys
 import psutil
 import pytest
 
-from metaserver.base.memory import give_back
+from metaserver.operations.corpora import give_back
 
 COUNT, BYTES = 60_000, 1_000
 

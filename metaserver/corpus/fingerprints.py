@@ -39,16 +39,20 @@ def _stream_safe(run: re.Match[str]) -> str:
     return "".join(letters)
 
 
-def prints(text: str) -> frozenset[bytes]:
+def fingerprints(text: str) -> frozenset[bytes]:
     """Return the digests by which a text is recognised: of all of it, and without its first line.
 
     Forms of the same character (NFKC), case and blanks do not matter.
     """
     head, _, body = text.strip().partition("\n")
-    whole = _print(text)
-    return frozenset({whole, _print(body)}) if len(body) >= SHORT and head else frozenset({whole})
+    whole = _fingerprint(text)
+    return (
+        frozenset({whole, _fingerprint(body)})
+        if len(body) >= SHORT and head
+        else frozenset({whole})
+    )
 
 
-def _print(text: str) -> bytes:
+def _fingerprint(text: str) -> bytes:
     folded = " ".join(folded_text(text).split())
     return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).digest()
