@@ -10,10 +10,13 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
+from weakref import WeakSet
 
+import aiosqlite
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -22,7 +25,7 @@ from metaserver.base import files
 from metaserver.base.errors import HubError, InputError
 from metaserver.base.lanes import AttemptRecord, LaneKey
 from metaserver.store import rows
-from metaserver.store.database import close, writing
+from metaserver.store.database import CLOSE_SECONDS, close, writing
 from metaserver.store.schema import (
     newest_schema,
     require_newest_schema,
@@ -33,18 +36,56 @@ from metaserver.store.tables import answers, attempts, lanes, raw_answers
 from metaserver.store.writer import TRIAL_BYTES, Writer, stale_error
 
 BUSY_SECONDS = 5.0
+FETCHED = 64
+"""Rows that a cursor takes at once: the driver's own number."""
 LOG_BYTES = 2**24
 """The size of the write-ahead log above which the writer empties it: four times SQLite's mark."""
 LOG_PAUSE, LOG_WAIT = 1.0, 0.05
 """Seconds between two trials to empty the log, and for which a trial waits for readers."""
 
 
-def sqlite_engine(path: Path) -> AsyncEngine:
-    """Return an engine on an SQLite file for everything but the writer."""
-    url = sa.URL.create("sqlite+aiosqlite", database=str(path))
-    engine = create_async_engine(url, connect_args={"timeout": BUSY_SECONDS}, hide_parameters=True)
+class _Connection(aiosqlite.Connection):
+    """A connection whose thread is stopped once, and whose end can be awaited.
+
+    If a task is cancelled while its connection closes, SQLAlchemy stops the connection, and the
+    closing, which goes on beside it, stops it again: that waits for ever for a thread that has
+    ended, and the loop with it (wapiti 802).
+    """
+
+    ending: asyncio.Future[Any] | None = None
+
+    def stop(self) -> asyncio.Future[Any] | None:
+        if self.ending is None:
+            self.ending = super().stop()
+        return self.ending
+
+
+@asynccontextmanager
+async def _opened(path: Path) -> AsyncIterator[AsyncEngine]:
+    """Yield an engine on an SQLite file for everything but the writer; then close it.
+
+    The threads of its connections have ended then: one that answers a closed loop fails.
+    """
+    connections: WeakSet[_Connection] = WeakSet()
+
+    def connect(database: str, **options: Any) -> _Connection:
+        connection = _Connection(partial(sqlite3.connect, database, **options), FETCHED)
+        connection._thread.daemon = True  # noqa: SLF001 (as SQLAlchemy does for its own)
+        connections.add(connection)
+        return connection
+
+    engine = create_async_engine(
+        sa.URL.create("sqlite+aiosqlite", database=str(path)),
+        connect_args={"timeout": BUSY_SECONDS, "async_creator_fn": connect},
+        hide_parameters=True,
+    )
     _prepare(engine.sync_engine)
-    return engine
+    try:
+        yield engine
+    finally:
+        await close(engine)
+        if endings := [each.ending for each in connections if each.ending is not None]:
+            await asyncio.wait(endings, timeout=CLOSE_SECONDS)
 
 
 def writer_engine(path: Path) -> sa.Engine:
@@ -138,12 +179,9 @@ async def open_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
             raise InputError(path, "in use by another running hub; stop that one first") from None
         if not path.exists():  # noqa: ASYNC240 (once, at start)
             files.create(path).close()  # SQLite's files beside it get the same mode
-        engine = sqlite_engine(path)
-        try:
+        async with _opened(path) as engine:
             await migrate(engine, path)
             yield engine
-        finally:
-            await close(engine)
 
 
 def _open_lock(path: Path) -> IO[bytes]:
@@ -156,12 +194,9 @@ def _open_lock(path: Path) -> IO[bytes]:
 @asynccontextmanager
 async def reading_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
     """Open an existing store for reading, also while a hub uses it; it is not migrated."""
-    engine = sqlite_engine(path)
-    try:
+    async with _opened(path) as engine:
         await require_newest_schema(engine, path)
         yield engine
-    finally:
-        await close(engine)
 
 
 # -- the writer of a store in SQLite: transactions in a thread of its own (ADR 6) ------------------

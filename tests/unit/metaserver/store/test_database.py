@@ -1,5 +1,6 @@
-"""The write-ahead log: emptied by the writer as soon as no reader needs it."""
+"""A store's file: its log, which the writer empties, and its connections, which all end."""
 
+import asyncio
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -9,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from metaserver.store import sqlite
-from metaserver.store.sqlite import writer_engine
+from metaserver.store.sqlite import open_sqlite, writer_engine
 
 ROW = b"x" * 10_000
 
@@ -89,3 +90,25 @@ def test_what_is_written_stays_where_the_log_cannot_be_emptied(store, monkeypatc
         write(engine, 30)
     monkeypatch.undo()
     assert count(store) == 30
+
+
+LONG = """WITH RECURSIVE rows (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM rows WHERE n < 1000000)
+          SELECT count(*) FROM rows"""
+
+
+async def test_a_reader_that_is_cancelled_twice_ends(tmp_path: Path) -> None:
+    async with open_sqlite(tmp_path / "store.sqlite") as engine:
+
+        async def read() -> None:
+            async with engine.connect() as connection:
+                await connection.execute(sa.text(LONG))
+
+        reader = asyncio.create_task(read())
+        while not engine.pool.checkedout():
+            await asyncio.sleep(0)
+        for _ in range(2):  # the second meets the end of the connection, which waits for the query
+            await asyncio.sleep(0.02)
+            reader.cancel()
+        await asyncio.wait([reader])
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    assert not left or not (await asyncio.wait(left, timeout=5))[1]
