@@ -605,20 +605,33 @@ async def test_an_organiser_of_one_challenge_is_offered_nothing_that_is_refused(
 
 
 async def _crawled(client: TestClient[Any, Any]) -> set[str]:
-    """Open all that is linked from the first pages, and return it; everything has to open."""
-    waiting, seen = ["/", "/organise"], set[str]()
+    """Open what is linked from the first pages, and return its paths; everything has to open.
+
+    Of the links to a public page that differ in the values of their parameters, which order, page
+    and choose what it shows, one is opened for each parameter: of all, there are thousands.
+    """
+    waiting, seen = ["/", "/organise"], {("/", ""), ("/organise", "")}
     while waiting:
         path = waiting.pop()
-        seen.add(path)
         async with client.get(path, headers={"Accept": "text/html"}) as response:
             assert response.status == 200, path
             text = await response.text() if response.content_type == "text/html" else ""
         if path.startswith("/organise"):
             assert "The other" not in text, path
             assert "phase-of-others" not in text, path
-        found = {unescape(link) for link in re.findall(r"""href="(/[^"#]*)["#]""", text)}
-        waiting += [link for link in found - seen - {*waiting} if not link.startswith(ASIDE)]
-    return seen
+        for link in sorted({unescape(one) for one in re.findall(r"""href="(/[^"#]*)["#]""", text)}):
+            if not link.startswith(ASIDE) and (new := _parts(link) - seen):
+                seen |= new
+                waiting.append(link)
+    return {path for path, _ in seen}
+
+
+def _parts(link: str) -> set[tuple[str, str]]:
+    """Return a link's path with each parameter: its value too where it may name what is asked."""
+    path, _, query = link.partition("?")
+    if path.startswith("/organise"):
+        return {(path, query)}
+    return {(path, part.partition("=")[0]) for part in query.split("&")}
 
 
 ASIDE = ("/static/", "/docs", "/api/", "/c/other", "/sign-up/")
