@@ -123,7 +123,7 @@ class StaleLaneError(HubError):
 
 
 class ReplacedError(HubError):
-    """Another process leads the hub, so that this one may not write as its leader."""
+    """Another process leads the hub, so that this process may not write as its leader."""
 
 
 class UnavailableError(HubError):

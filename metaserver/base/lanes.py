@@ -143,7 +143,7 @@ class Corpus:
 
 
 class StoredAttempt(NamedTuple):
-    """An attempt read from the store, without its raw answer; `final`: the article's last one."""
+    """An attempt read from the store, without its raw answer; `final`: the article's last."""
 
     position: int
     attempt: Attempt

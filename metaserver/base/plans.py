@@ -196,7 +196,7 @@ class PhasePlan(PhaseRules, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def state(self, now: float, reached: PhaseState | None) -> PhaseState:
         """Return the phase's state at `now` (Unix seconds).
 
-        The state it has reached holds until a date leads to a later one; a clock that is set back
+        The state it has reached holds until a date leads to a later state; a clock that is set back
         undoes nothing. An open phase's state is the plan's kind.
         """
         passed = [change.state for change in self._changes() if change.at.timestamp() <= now]

@@ -48,7 +48,7 @@ class Publication(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @classmethod
     def named(cls, article: str) -> Publication:
-        """Return the publication that an article's id names; an empty one for any other id."""
+        """Return the publication that an article's id names; empty for any other id."""
         value = plain_id(article)
         for kind in KINDS:
             if found := _of_kind(kind, value):

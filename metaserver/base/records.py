@@ -72,7 +72,7 @@ def count_stated(answers: Mapping[ArticleId, Any]) -> int:
 class Article:
     """An article as sent: plain text, paragraphs and headings on lines of their own.
 
-    `text` begins with the title if the source has one; it holds no carriage returns. `original` is
+    `text` begins with the title if the source has it; it holds no carriage returns. `original` is
     the XML that it was read from, if it is kept.
     """
 

@@ -275,7 +275,7 @@ def counts(candidates: Iterable[ItemKey], log: Sequence[CurationEvent]) -> Mappi
 
 
 def undecided(basis: CurationBasis, state: CurationState) -> Sequence[UndecidedItem]:
-    """Return the candidates without a decision; the article's class if servers gave one."""
+    """Return the candidates without a decision; the article's class if servers gave it."""
     items = [
         UndecidedItem(task=candidate.task, item=candidate.item)
         for candidate in basis.candidates

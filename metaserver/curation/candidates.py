@@ -71,9 +71,9 @@ class ScoredCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """A candidate: an accession (INT) or two (IPT), with the votes for it.
 
     `score` orders candidates; `probability` is null for methods without probabilities, and then a
-    score must not be read as one. `agreement` is the share of the servers that answered which name
-    it; votes' parts and `bias` sum to the log-odds. `new_since` is the version of the request with
-    which it came.
+    score must not be read as a probability. `agreement` is the share of the servers that answered
+    which name it; votes' parts and `bias` sum to the log-odds. `new_since` is the version of the
+    request with which it came.
     """
 
     task: str

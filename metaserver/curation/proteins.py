@@ -33,7 +33,7 @@ class ReleaseProteins:
     def entries(self, accessions: Sequence[str]) -> Mapping[str, NamedEntry]:
         """Return the accession entries, in their order.
 
-        Those without names, such as unreviewed ones, have their taxon alone.
+        Those without names, such as unreviewed entries, have their taxon alone.
         """
         release = self._opened()
         if release is None or not accessions:

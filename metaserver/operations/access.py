@@ -73,7 +73,7 @@ async def access_of(
 def secret_state(access: Access, *, locked: bool = False) -> str:
     """Return all that is shown of a secret: whether it is set.
 
-    One that is `locked`, as the hub has not its key any more, is needed again.
+    A secret that is `locked`, as the hub has not its key any more, is needed again.
     """
     if access.auth is AuthKind.NONE:
         return "none"

@@ -204,7 +204,7 @@ class ChallengeDraft:
 
 
 def read_bundle(content: bytes, release: str, name: str = "") -> ChallengeDraft:
-    """Read a bundle, with all that is wrong in it; takes seconds for a large one: for a thread.
+    """Read a bundle, with all that is wrong in it; takes seconds for a large bundle: for a thread.
 
     `release` is that of phases which name none, `name` another name of the challenge.
     """
@@ -325,7 +325,7 @@ class _Reader:
                 return found
 
     def _challenge(self, head: BundleHead) -> str:
-        """Keep what the challenge is; return its time zone, or UTC for an unknown one."""
+        """Keep what the challenge is; return its time zone, or UTC if it is unknown."""
         self._name = self._name or head.challenge
         self._draft.challenge = NewChallenge(
             challenge=self._name, title=head.title, timezone=head.timezone

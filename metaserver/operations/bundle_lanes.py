@@ -189,7 +189,7 @@ class _Answered(NamedTuple):
 def read_lane(
     server: BundledServer, attempts: bytes, answers: bytes, rules: LaneRules
 ) -> LaneDraft:
-    """Read a server's files, which are not trusted. Slow for large ones: for a thread."""
+    """Read a server's files, which are not trusted. Slow for large files: for a thread."""
     return _LaneReader(server, rules).read(attempts, answers)
 
 

@@ -94,7 +94,7 @@ Named = Annotated[
 
 
 class BundleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A bundle, or the name of one that ships with the hub, and other names for its contents.
+    """A bundle, or the name of a bundle that ships with the hub, and other names for its contents.
 
     `release`: of phases that name none; by default the newest that was built.
     """
@@ -487,7 +487,7 @@ async def _owner(connection: AsyncConnection, draft: ChallengeDraft, name: TeamN
 
 
 async def _server(connection: AsyncConnection, draft: ChallengeDraft, server: BundledServer) -> int:
-    """Return the id of a server of the hub; if there is none, a retired one is made."""
+    """Return the id of a server of the hub; if there is none, a retired server is made."""
     name = ServerName(server.server)
     known = await servers.get(connection, name)
     if known is not None:

@@ -23,7 +23,7 @@ _KIND = PersonLinkKind.FIRST
 
 
 async def make_link(hub: HubContext) -> str | None:
-    """Return the path of a new link, with which earlier ones end; None if an organiser can sign in.
+    """Return the path of a new link, which ends earlier links; None if an organiser can sign in.
 
     Raises `UnavailableError` if it cannot be stored.
     """

@@ -1,6 +1,6 @@
 """Lane control: a team starts and pauses its servers, an organiser suspends and requeues.
 
-By default the phase is the open one.
+By default the open phase is meant.
 """
 
 from __future__ import annotations

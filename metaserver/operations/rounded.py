@@ -185,7 +185,7 @@ def _value(value: float | int | None) -> float | None:
 
 
 def _key(row: BoardRow, order: Sequence[str], rising: Set[str]) -> tuple[tuple[bool, float], ...]:
-    """Return a row's sort key: its shown scores, best first, those without one last."""
+    """Return a row's sort key: its shown scores, best first, those without scores last."""
     values = [(1 if name in rising else -1, row.values.get(name)) for name in order]
     return tuple((value is None, sign * (value or 0.0)) for sign, value in values)
 

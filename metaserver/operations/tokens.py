@@ -182,7 +182,7 @@ async def create(hub: HubContext, caller: Caller, request: NewToken) -> IssuedTo
 
 @operation("Tokens.list", "GET /tokens", Role.TEAM, scope=Scope.OWN)
 async def list_(hub: HubContext, caller: Caller, request: TokenQuery) -> Sequence[TokenDetail]:
-    """Return the team's tokens (for organisers all teams' or one team's), without their secrets.
+    """Return the team's tokens (for organisers all teams' or a team's), without their secrets.
 
     All valid tokens are returned, and the newest revoked or expired tokens. The organiser of one
     challenge sees those of its organisers.

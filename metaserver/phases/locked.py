@@ -1,4 +1,4 @@
-"""The servers whose credentials this process cannot open, as its key is lost or another one.
+"""The servers whose credentials this process cannot open, as its key is lost or differs.
 
 No request to them could succeed, so none is begun: their lanes wait, or other processes have them.
 """

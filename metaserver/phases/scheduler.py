@@ -190,7 +190,7 @@ class Scheduler:
         running.state = state
 
     async def _is_kept_otherwise(self, running: RunningPhase, state: PhaseState) -> bool:
-        """Return whether the store has a state other than one in which nothing is sent."""
+        """Return whether the store has a state in which something is sent."""
         async with self._store.reading() as connection:
             busy = await leases.is_busy(connection, running.phase.id)
         return busy or state is not (running.phase.reached or PhaseState.SETUP)

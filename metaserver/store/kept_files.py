@@ -110,7 +110,7 @@ async def keep_only(connection: AsyncConnection, begin: str, names: Collection[s
 
 
 async def drop(connection: AsyncConnection, name: str) -> None:
-    """Delete a complete file by name, if there is one."""
+    """Delete a complete file by name, if it exists."""
     query = sa.select(kept_files.c.id).where(kept_files.c.name == name, kept_files.c.whole)
     await _delete(connection, set((await connection.execute(query)).scalars()))
 

@@ -28,7 +28,7 @@ async def opened(
 ) -> AsyncIterator[tuple[AsyncEngine, Writer]]:
     """Open (or create) a store for the one hub that works it; `InputError` if it is unfit.
 
-    Raises `UnavailableError` if another hub keeps a database locked: that one may be ending.
+    Raises `UnavailableError` if another hub keeps a database locked: the other may be ending.
     A hub of several processes opens it in each, none of them `alone`: in PostgreSQL only.
     The writer does not run yet.
     """

@@ -246,7 +246,7 @@ async def add_link(
 ) -> int:
     """Store a one-time link without a secret; return its id. `values` are columns.
 
-    A browser has one link of a kind: earlier ones end.
+    A browser has one link of a kind: earlier links end.
     """
     if browser := values.get("browser"):
         earlier = sa.and_(_LINKS.browser == browser, _LINKS.kind == kind.value)
@@ -263,7 +263,7 @@ async def add_link(
 
 
 async def make_secret(connection: AsyncConnection, link: int) -> NewSecret:
-    """Make a link's secret and its code; earlier ones no longer work."""
+    """Make a link's secret and its code; earlier codes no longer work."""
     secret = secrets.token_hex(32)
     code = "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
     query = sa.update(person_links).where(_LINKS.id == link)

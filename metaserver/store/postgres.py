@@ -225,7 +225,7 @@ def drop_reports_of_outages() -> None:
 
 @contextmanager
 def _leftovers_dropped() -> Iterator[None]:
-    """Log no error that nobody waits for: asyncpg leaves one after a broken COPY."""
+    """Log no error that nobody waits for: asyncpg leaves an error after a broken COPY."""
     loop = asyncio.get_running_loop()
     before = loop.get_exception_handler()
 
@@ -472,7 +472,7 @@ class PostgresWriter(Writer):
                 self._wake.set()  # tries to write, on a new connection
 
     async def open(self) -> PgConnection:
-        """Return the connection, a new one if it is lost; raises `UnavailableError`."""
+        """Return the connection, a new connection if it is lost; raises `UnavailableError`."""
         if self._connection is None or self._is_lost:
             connection = await self._connect()
             try:

@@ -46,7 +46,7 @@ class OfflineRun:
 async def board_name(
     connection: AsyncConnection, phase_id: int, team: Team, task: TaskName, own_name: str
 ) -> ServerName:
-    """Return the name on the boards for a run: its present one, or the first that is free.
+    """Return the name on the boards for a run: its present name, or the first that is free.
 
     These are tried: `R01`, `TEAM.R01`, `TEAM.TASK.R01`, and then with a number at the end.
     """
@@ -196,7 +196,7 @@ def _run(row: sa.Row[Any]) -> OfflineRun:
 async def put_method(
     connection: AsyncConnection, phase_id: int, run: ServerName, described: MethodDescription
 ) -> None:
-    """Store a run's description in place of its earlier one; an empty description is deleted."""
+    """Store a run's description in place of the earlier; an empty description is deleted."""
     await delete_method(connection, phase_id, run)
     if described:
         values = {"phase_id": phase_id, "run": run}

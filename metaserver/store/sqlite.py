@@ -64,7 +64,7 @@ class _Connection(aiosqlite.Connection):
 async def _opened(path: Path) -> AsyncIterator[AsyncEngine]:
     """Yield an engine on an SQLite file for everything but the writer; then close it.
 
-    The threads of its connections have ended then: one that answers a closed loop fails.
+    The threads of its connections have ended then: a thread that answers a closed loop fails.
     """
     connections: WeakSet[_Connection] = WeakSet()
 

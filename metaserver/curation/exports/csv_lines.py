@@ -35,7 +35,7 @@ BETWEEN = " | "
 def write_csv(curations: Sequence[FinishedCuration]) -> bytes:
     """Return the experiments of accepted pairs with a header line; what was not said is empty.
 
-    One of more than two participants has the lines that it has in MITAB.
+    An experiment of more than two participants has the lines that it has in MITAB.
     """
     rows: list[Sequence[Cell]] = [COLUMNS]
     for curation in curations:

@@ -61,8 +61,8 @@ _COMMON_NAME = re.compile(r"(.+) \(([^()]+)\)")
 def write_mitab(curations: Sequence[FinishedCuration]) -> bytes:
     """Return the experiments of accepted pairs, with a header line.
 
-    One of more than two participants is written as its bait's pairs, else of its first participant,
-    with each other one (spoke expansion).
+    An experiment of more than two participants is written as its bait's pairs, else of its first
+    participant, with each other participant (spoke expansion).
     """
     lines = ["#" + "\t".join(COLUMNS)]
     for curation in curations:

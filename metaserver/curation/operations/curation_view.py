@@ -44,8 +44,8 @@ CurationField: TypeAlias = Annotated[
 class DecidedItem(msgspec.Struct, frozen=True, kw_only=True):
     """An item with what its curator decided.
 
-    `implied` is a protein that is accepted because a pair of it is; `by_hand` one that was added
-    and that no server had proposed. `replaced` is the item in whose place it was accepted;
+    `implied` is a protein that is accepted because a pair of it is; `by_hand` an item that no
+    server had proposed. `replaced` is the item in whose place it was accepted;
     `evidence` are places of the text; `method` and `type` are those of the first experiment.
     """
 

@@ -1,4 +1,4 @@
-"""Authentication: a token in the request's header, or a session that began with one.
+"""Authentication: a token in the request's header, or a session that began with a token.
 
 `setup` puts a gate before every request: it gets an id, counts against its client's limits, and its
 `Caller` is found. A session's cookie alone changes nothing: what it sends must carry the session's

@@ -160,7 +160,7 @@ def too_large(limit: int) -> web.HTTPRequestEntityTooLarge:
 
 
 def check_plain(request: web.Request) -> None:
-    """Raise 415 for a compressed body: a small body could stand for a large one."""
+    """Raise 415 for a compressed body: a small body could stand for a large body."""
     if request.headers.get(hdrs.CONTENT_ENCODING, "identity").strip().lower() != "identity":
         raise web.HTTPUnsupportedMediaType(text="A body must not be compressed.")
 

@@ -75,7 +75,7 @@ async def while_held(
 ) -> web.StreamResponse:
     """Answer with a stream for as long as its viewer's session or token holds.
 
-    A caller without one reads for ever: what is for everybody, or the pages of a run.
+    A caller without either reads for ever: what is for everybody, or the pages of a run.
     """
     if VISITOR not in request or caller_of(request).role is None:
         return await stream

@@ -32,7 +32,7 @@ class CharsetError(ValueError):
 
 
 class SentFile(NamedTuple):
-    """A file that came with a form, and what it was called; without one, no bytes."""
+    """A file that came with a form, and what it was called; without a file, no bytes."""
 
     content: bytes
     source: str

@@ -150,7 +150,7 @@ def _unsent(submitted: Form) -> Unsent | None:
 
 
 def place_of(session: Session, after: str) -> str:
-    """Return the page that a session begins with: the one asked for, or that of its role."""
+    """Return the page that a session begins with: the page asked for, or that of its role."""
     if after != HOME:
         return after
     return "/account" if session.token is None else HOMES.get(session.token.role, HOME)

@@ -95,7 +95,7 @@ def _for_generators(value: Any) -> Any:
     """Return schemas as generators of clients read them.
 
     They refuse `"items": false`, which ends a tuple, of which `maxItems` says that already. An
-    object whose members are not known is an empty one to them unless it may have any.
+    object whose members are not known is empty to them unless it may have any.
     """
     if isinstance(value, list):
         return [_for_generators(item) for item in value]

@@ -1,4 +1,4 @@
-"""Alerts to organisers: the channels that they are sent by, and the last ones."""
+"""Alerts to organisers: the channels that they are sent by, and the last alerts."""
 
 from __future__ import annotations
 

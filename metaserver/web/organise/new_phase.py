@@ -144,7 +144,7 @@ class NewPhasePages:
         step: int,
         refused: Refused,
     ) -> web.Response:
-        """Answer with a step; if a value of another step was refused, with that one."""
+        """Answer with a step; if a value of another step was refused, with that step."""
         check: Sequence[str] | None = None
         if step == CHECK:
             plan = await tried(self._plan(request, challenge, submitted, CHECK - 1))

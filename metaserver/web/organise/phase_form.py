@@ -338,7 +338,7 @@ def _file(name: str, label: str, errors: Mapping[str, str], text: str) -> FormFi
 
 
 def with_questions(form: Form, submitted: MultiMapping[Any] | None, zone: str, now: float) -> Form:
-    """Return the form with a question after each date that was sent and needs one.
+    """Return the form with a question after each date that was sent and needs it.
 
     For a local time that comes twice or does not exist, one of two readings is to be chosen; a date
     in the past is to be confirmed.

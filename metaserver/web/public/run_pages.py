@@ -82,7 +82,7 @@ class RunPages:
     async def compare(self, request: web.Request) -> web.Response:
         """Answer with two runs of a task beside each other: `?first=` and `?second=`.
 
-        `?run=` is one that was ticked on the board.
+        `?run=` is a run that was ticked on the board.
         """
         site, query = site_of(request), request.query
         task = request.match_info["task"]

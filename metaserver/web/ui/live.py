@@ -558,8 +558,8 @@ class Broadcaster:
     ) -> tuple[Frame, Sequence[Chunk]]:
         """Return a viewer's next event, of the newest frame.
 
-        One that nobody was sent yet waits until those before it have had their share of the event
-        loop: each viewer may ask for rows of its own.
+        A frame that nobody was sent yet waits until those before it have had their share of the
+        event loop: each viewer may ask for rows of its own.
         """
         if channel.frame.has_made(last, ids, first=first):
             return channel.frame, channel.frame.event(last, ids, first=first)
