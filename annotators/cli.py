@@ -15,7 +15,7 @@ from annotators.errors import BadInputError
 from annotators.organisms import HUMAN
 from annotators.starter import KITS
 
-SUMMARY = "Serve a baseline, check a server, start a new one."
+SUMMARY = "Serve a baseline, check your server, or start a new server from a kit."
 SERVERS = {
     "dictionary": ("INT",),
     "cooccurrence": ("INT", "IPT"),
@@ -59,9 +59,15 @@ def parser() -> argparse.ArgumentParser:
         epilog="Explained in docs/teams.md of the project, and at /docs/teams of every hub.",
     )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    _add_serve(commands.add_parser("serve", help="serve a baseline, or a server that tests a hub"))
-    _add_check(commands.add_parser("check", help="test an annotation server as the hub would"))
-    _add_score(commands.add_parser("score", help="score the result files of a check"))
+    _add_serve(
+        commands.add_parser(
+            "serve", help="serve a baseline, or a slow or faulty server to test a hub with"
+        )
+    )
+    _add_check(commands.add_parser("check", help="test an annotation server as a hub would"))
+    _add_score(
+        commands.add_parser("score", help="score the result files that `check --write-runs` wrote")
+    )
     _add_new(commands.add_parser("new", help="write a starter kit: a server in your language"))
     _add_train_act(commands.add_parser("train-act", help="train the model that `serve act` uses"))
     return top
@@ -69,43 +75,58 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_serve(command: argparse.ArgumentParser) -> None:
     command.add_argument("server", choices=SERVERS, help="server to start")
-    command.add_argument("--port", type=int, default=8100, help="0 takes any free one (8100)")
-    command.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
-    command.add_argument("--workers", type=int, help="articles annotated at once (number of CPUs)")
     command.add_argument(
-        "--tasks", nargs="+", choices=MEMBER_OF_TASK, help="tasks to answer (all the server can)"
+        "--port", type=int, default=8100, help="port to listen on; 0 for any free port (8100)"
+    )
+    command.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
+    command.add_argument(
+        "--workers", type=int, help="articles annotated at the same time (number of CPUs)"
+    )
+    command.add_argument(
+        "--tasks",
+        nargs="+",
+        choices=MEMBER_OF_TASK,
+        help="tasks to answer (the server's usual tasks)",
     )
     command.add_argument(
         "--uniprot-names",
         type=Path,
         default=SHIPPED_NAMES,
         metavar="TSV",
-        help="UniProt table with protein and gene names (a small one comes with the package)",
+        help="UniProt table of protein and gene names (default: a small table in the package)",
     )
     command.add_argument(
         "--uniprot",
         type=Path,
         metavar="RELEASE",
-        help="names of a whole release instead: what metaserver uniprot build --names wrote",
+        help="take the names from a whole release: a folder that `metaserver uniprot build"
+        " --names` wrote",
     )
     command.add_argument(
         "--organism",
         type=int,
         metavar="TAXON",
-        help="with --uniprot: the organism of texts that name none (9606, human)",
+        help="with --uniprot: NCBI taxon assumed if a text names no organism (9606, human)",
     )
     command.add_argument(
-        "--model", help="act: what train-act wrote (a small one); llm: the model's name"
+        "--model",
+        help="act: file that train-act wrote (default: a small model); llm: the model's name",
     )
-    command.add_argument("--base-url", metavar="URL", help="llm: the endpoint, http://HOST:PORT/v1")
-    command.add_argument("--config", type=Path, metavar="YAML", help="llm: its other settings")
+    command.add_argument(
+        "--base-url",
+        metavar="URL",
+        help="llm: address of the endpoint, such as http://127.0.0.1:8000/v1",
+    )
+    command.add_argument(
+        "--config", type=Path, metavar="YAML", help="llm: file with the other settings"
+    )
     command.add_argument(
         "--delay",
         type=float,
         nargs=2,
         default=(2.0, 8.0),
         metavar=("MIN", "MAX"),
-        help="slow: seconds before an answer (2 8)",
+        help="slow: seconds to wait before each answer, at least and at most (2 8)",
     )
     command.set_defaults(run=_serve)
 
@@ -113,65 +134,91 @@ def _add_serve(command: argparse.ArgumentParser) -> None:
 def _add_check(command: argparse.ArgumentParser) -> None:
     command.add_argument("url", help="the server's address, such as http://127.0.0.1:8100/")
     command.add_argument(
-        "--timeout", type=float, default=60.0, help="seconds an answer may take (60)"
+        "--timeout", type=float, default=60.0, help="time limit per answer, in seconds (60)"
     )
     command.add_argument(
         "--articles",
         type=Path,
         nargs="+",
         metavar="PATH",
-        help="articles to send instead: BioC JSON, .tsv, .txt, or folders of these",
+        help="send these articles instead of the test's: BioC JSON, .tsv, .txt, or folders of them",
     )
     command.add_argument(
-        "--write-runs", type=Path, metavar="DIR", help="write a result file a task into DIR"
+        "--write-runs",
+        type=Path,
+        metavar="DIR",
+        help="with --articles: write one result file per task into DIR",
     )
-    command.add_argument("--at-once", type=int, default=1, help="articles sent at a time (1)")
     command.add_argument(
-        "--injection", action="store_true", help="measure if instructions in articles are followed"
+        "--at-once", type=int, default=1, help="with --articles: articles sent at the same time (1)"
+    )
+    command.add_argument(
+        "--injection",
+        action="store_true",
+        help="measure whether the server follows instructions hidden in articles",
     )
     command.set_defaults(run=_check)
 
 
 def _add_score(command: argparse.ArgumentParser) -> None:
-    command.add_argument("runs", type=Path, metavar="DIR", help="what check --write-runs wrote")
     command.add_argument(
-        "--gold", type=Path, required=True, metavar="DIR", help="folder with ACT.tsv, INT.tsv, ..."
+        "runs", type=Path, metavar="DIR", help="folder that `check --write-runs` wrote"
+    )
+    command.add_argument(
+        "--gold",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder with the gold files: ACT.tsv, INT.tsv, ...",
     )
     command.add_argument(
         "--articles",
         choices=("all", "answered"),
         default="all",
-        help="gold articles that count: all (as on boards), or those answered",
+        help="gold articles that count: all (as on leaderboards), or only those that were"
+        " answered (all)",
     )
     command.set_defaults(run=_score)
 
 
 def _add_new(command: argparse.ArgumentParser) -> None:
-    command.add_argument("folder", type=Path, help="where to write it; made if absent")
     command.add_argument(
-        "--language", choices=KITS, default="python", help="language of the server (python)"
+        "folder", type=Path, help="folder to write the kit to; created if it does not exist"
+    )
+    command.add_argument(
+        "--language",
+        choices=KITS,
+        default="python",
+        help="programming language of the server (python)",
     )
     command.set_defaults(run=_new)
 
 
 def _add_train_act(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--gold", type=Path, required=True, help="article<TAB>0|1 a line")
+    command.add_argument(
+        "--gold",
+        type=Path,
+        required=True,
+        help="training labels: article<TAB>0 or article<TAB>1 per line",
+    )
     command.add_argument(
         "--articles",
         type=Path,
         nargs="+",
         required=True,
         metavar="PATH",
-        help="BioC JSON, .tsv, .txt, or folders of these",
+        help="texts of these articles: BioC JSON, .tsv, .txt, or folders of them",
     )
     command.add_argument(
         "--uniprot-names",
         type=Path,
         default=SHIPPED_NAMES,
         metavar="TSV",
-        help="UniProt table of the proteins to mask (a small one comes with the package)",
+        help="UniProt table of the proteins to mask (default: a small table in the package)",
     )
-    command.add_argument("--out", type=Path, required=True, metavar="MODEL", help="model to write")
+    command.add_argument(
+        "--out", type=Path, required=True, metavar="MODEL", help="file to write the model to"
+    )
     command.set_defaults(run=_train_act)
 
 
@@ -218,13 +265,17 @@ def _serve_problems(options: argparse.Namespace) -> Iterator[tuple[str, object, 
         yield "--delay", f"{low} {high}", "0 <= MIN <= MAX"
     for name in ("base_url", "config"):
         if getattr(options, name) is not None and options.server != "llm":
-            yield f"--{name.replace('_', '-')}", options.server, "llm"
+            yield f"--{name.replace('_', '-')}", f"the server is {options.server}", "llm"
     if options.uniprot is not None and options.server not in OF_RELEASES:
-        yield "--uniprot", options.server, " or ".join(OF_RELEASES)
+        yield "--uniprot", f"the server is {options.server}", " or ".join(OF_RELEASES)
     if options.organism is not None and options.uniprot is None:
-        yield "--organism", "without a release", "--uniprot RELEASE"
+        yield "--organism", "given without a release", "--uniprot RELEASE too"
     if wrong := [task for task in options.tasks or () if task not in able]:
-        yield "--tasks", f"{options.server} does not answer {wrong[0]}", " or ".join(able)
+        yield (
+            "--tasks",
+            f"{options.server} does not answer {wrong[0]}",
+            " or ".join(able),
+        )
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -234,7 +285,9 @@ def _check(options: argparse.Namespace) -> int:
     from annotators.check import check
 
     if (options.articles is None) != (options.write_runs is None):
-        raise BadInputError("--articles", "goes with --write-runs DIR; expected both or neither")
+        raise BadInputError(
+            "--articles", "one of --articles and --write-runs is missing; expected both or neither"
+        )
     if not 0 < options.timeout < float("inf"):
         raise BadInputError("--timeout", f"{options.timeout:g}; expected a finite number above 0")
     if options.at_once < 1:
@@ -278,7 +331,9 @@ def _train_act(options: argparse.Namespace) -> int:
     labels = [relevant for article, relevant in gold.items() if article in texts]
     if len(set(labels)) < 2:
         raise BadInputError(
-            "--gold", "its articles with a text are all of one class; expected both"
+            "--gold",
+            "all of its articles that have a text are of one class; expected articles of both, 0"
+            " and 1",
         )
     relevance.train(gold, texts, options.uniprot_names).save(options.out)
     print(f"{options.out}: trained on {len(labels)} articles, {sum(labels)} relevant")

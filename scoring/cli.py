@@ -54,7 +54,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser with every subcommand."""
     parser = _Parser(
         prog="scoring",
-        description="Evaluate runs as the BioCreative challenges do.",
+        description="Score and compare the runs of a challenge as BioCreative does.",
         epilog="Explained in docs/scoring.md of the project, and at /docs/scoring of every hub.",
     )
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")

@@ -27,8 +27,10 @@ _SHOWN = 5  # warnings of one file
 def add_task_and_gold(parser: argparse.ArgumentParser, *, act: bool = True) -> None:
     """Add `--task` and `--gold`."""
     tasks = [str(task) for task in Task if act or task is not Task.ACT]
-    parser.add_argument("--task", required=True, choices=tasks)
-    parser.add_argument("--gold", required=True, type=Path, metavar="FILE", help="gold standard")
+    parser.add_argument("--task", required=True, choices=tasks, help="task of the files")
+    parser.add_argument(
+        "--gold", required=True, type=Path, metavar="FILE", help="gold standard file"
+    )
 
 
 def add_runs(parser: argparse.ArgumentParser) -> None:
@@ -40,11 +42,11 @@ def add_policy(parser: argparse.ArgumentParser, *, all_views: bool = False) -> N
     """Add the options that say which articles, ranks and hits count; `all_views` at once or one."""
     add_articles(parser)
     parser.add_argument(
-        "--cutoff", type=positive, metavar="N", help="score only the N best ranks of each article"
+        "--cutoff", type=positive, metavar="N", help="score only the first N ranks of each article"
     )
     add_lenient_ranks(parser)
     parser.add_argument(
-        "--beta", type=float, default=1.0, help="weight of recall in F_beta (default 1)"
+        "--beta", type=float, default=1.0, help="weight of recall in F-beta (default 1)"
     )
     add_views(parser, all_views=all_views)
 
@@ -52,13 +54,18 @@ def add_policy(parser: argparse.ArgumentParser, *, all_views: bool = False) -> N
 def add_views(parser: argparse.ArgumentParser, *, all_views: bool = False) -> None:
     """Add `--map`, `--taxa` and `--views`, which `views_of` reads."""
     parser.add_argument(
-        "--map", type=Path, metavar="FILE", help="homologs: gold accession<TAB>accession,..."
+        "--map",
+        type=Path,
+        metavar="FILE",
+        help="homologs, per line: gold accession<TAB>accession,...",
     )
-    parser.add_argument("--taxa", type=Path, metavar="FILE", help="organisms: accession<TAB>taxon")
+    parser.add_argument(
+        "--taxa", type=Path, metavar="FILE", help="organisms, per line: accession<TAB>taxon"
+    )
     parser.add_argument(
         "--views",
         choices=[*VIEWS, "all"] if all_views else VIEWS,
-        help="default: the one that uses the files given",
+        help="what is scored (default: the view that uses all files given)",
     )
 
 
@@ -79,26 +86,32 @@ def add_articles(parser: argparse.ArgumentParser) -> None:
         "--articles",
         choices=get_args(ArticlePolicy),
         default="answered",
-        help="gold articles that count: those the run has hits for (default), or all",
+        help="gold articles that count: those that the run has hits for (default), or all",
     )
 
 
 def add_lenient_ranks(parser: argparse.ArgumentParser) -> None:
     """Add `--lenient-ranks`."""
     parser.add_argument(
-        "--lenient-ranks", action="store_true", help="accept gaps in the ranks, such as 1, 3"
+        "--lenient-ranks", action="store_true", help="accept ranks with gaps, such as 1, 3"
     )
 
 
 def add_format(parser: argparse.ArgumentParser, *, captions: bool = True) -> None:
     """Add `--format`, its short form `--json`, and what `framed` reads unless not `captions`."""
     output = parser.add_mutually_exclusive_group()
-    output.add_argument("--format", choices=FORMATS, default="text", help="default: text")
-    output.add_argument("--json", dest="format", action="store_const", const="json")
+    output.add_argument(
+        "--format", choices=FORMATS, default="text", help="format of the output (default text)"
+    )
+    output.add_argument(
+        "--json", dest="format", action="store_const", const="json", help="short for --format json"
+    )
     if not captions:
         return
-    parser.add_argument("--caption", default="", metavar="TEXT", help="of a LaTeX table")
-    parser.add_argument("--label", default="", metavar="NAME", help="of a LaTeX table, for \\ref")
+    parser.add_argument("--caption", default="", metavar="TEXT", help="caption of the LaTeX table")
+    parser.add_argument(
+        "--label", default="", metavar="NAME", help="label of the LaTeX table, for \\ref"
+    )
 
 
 def framed(args: argparse.Namespace, report: str) -> str:
@@ -162,20 +175,32 @@ def warn_of(text: str) -> None:
 
 def add_resampling(parser: argparse.ArgumentParser) -> None:
     """Add `--resamples` and `--seed`."""
-    parser.add_argument("--resamples", type=resamples, default=10_000, metavar="N")
+    parser.add_argument(
+        "--resamples",
+        type=resamples,
+        default=10_000,
+        metavar="N",
+        help="resamples of the bootstrap (default 10000)",
+    )
     add_seed(parser)
 
 
 def add_interval_resamples(parser: argparse.ArgumentParser, default: int = 10_000) -> None:
     """Add `--resamples` of intervals that can be left out."""
     parser.add_argument(
-        "--resamples", type=_resample_count, default=default, metavar="N", help="0: no intervals"
+        "--resamples",
+        type=_resample_count,
+        default=default,
+        metavar="N",
+        help=f"resamples of the bootstrap; 0 for no intervals (default {default})",
     )
 
 
 def add_tests(parser: argparse.ArgumentParser) -> None:
     """Add `--tests`, which `check_tests` checks."""
-    parser.add_argument("--tests", action="store_true", help="print a test of each pair of runs")
+    parser.add_argument(
+        "--tests", action="store_true", help="print a significance test for each pair of runs"
+    )
 
 
 def check_tests(args: argparse.Namespace, runs: Sequence[object]) -> None:
@@ -194,7 +219,13 @@ def _resample_count(text: str) -> int:
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """Add `--seed`."""
-    parser.add_argument("--seed", type=natural, default=2009, metavar="N")
+    parser.add_argument(
+        "--seed",
+        type=natural,
+        default=2009,
+        metavar="N",
+        help="seed of the random numbers (default 2009)",
+    )
 
 
 def add_team(parser: argparse.ArgumentParser, effect: str) -> None:
@@ -202,7 +233,7 @@ def add_team(parser: argparse.ArgumentParser, effect: str) -> None:
     parser.add_argument(
         "--team",
         metavar="REGEX",
-        help=f"its first group in a run's name is the team; {effect}",
+        help=f"the first group that it matches in a run's name is the team; {effect}",
     )
 
 
@@ -213,7 +244,7 @@ def add_measures(parser: argparse.ArgumentParser) -> None:
         type=lambda text: text.split(","),
         default=[],
         metavar="M,...",
-        help=f"besides: {', '.join(MEASURES)}",
+        help=f"further measures: {', '.join(MEASURES)}",
     )
 
 

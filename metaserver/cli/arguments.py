@@ -25,26 +25,44 @@ def add_run(parser: ArgumentParser) -> None:
     from importlib.metadata import entry_points  # no other command needs it
 
     parser.description = (
-        "Sends articles to annotation servers, checks, stores and scores their answers."
-        " Started again with the same --out it continues where it stopped."
+        "Sends articles to annotation servers, and checks, stores and scores their answers."
+        " If it is started again with the same --out, it continues where it stopped."
     )
     defaults, add = LimitSettings(), parser.add_argument
     add("--articles", nargs="+", required=True, type=Path, metavar="PATH",
-        help="text files, folders, JATS or other XML, BioC JSON")  # fmt: skip
+        help="articles: text files, JATS or other XML, BioC JSON, or folders of them")  # fmt: skip
     for task in sorted(entry_points(group=TASK_GROUP).names):
-        add(f"--gold-{task.lower()}", type=Path, metavar="FILE", help=f"gold for the task {task}")
+        add(
+            f"--gold-{task.lower()}",
+            type=Path,
+            metavar="FILE",
+            help=f"gold standard of the task {task}",
+        )
     add("--server", action="append", required=True, metavar="NAME=URL",
-        help="an annotation server; give it once for each")  # fmt: skip
+        help="an annotation server; repeat the option for each server")  # fmt: skip
     add("--uniprot", type=Path, required=True, metavar="RELEASE_DIR",
-        help="the release that accessions are checked by (metaserver uniprot build)")  # fmt: skip
-    add("--out", type=Path, required=True, metavar="DIR", help="store, runs and leaderboards")
+        help="the UniProt release that accessions are checked against (see `metaserver uniprot"
+        " build`)")  # fmt: skip
+    add(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder for the store, the runs and the leaderboards",
+    )
     add("--timeout", type=float, metavar="S",
-        help=f"for one article, in seconds (default {defaults.timeout:g})")  # fmt: skip
+        help=f"time limit per article, in seconds (default {defaults.timeout:g})")  # fmt: skip
     add("--attempts", type=int, metavar="N",
-        help=f"for one article, at most (default {defaults.attempts})")  # fmt: skip
+        help=f"most attempts per article (default {defaults.attempts})")  # fmt: skip
     add("--concurrency", type=int, metavar="N",
-        help=f"requests in flight to a server (default {defaults.concurrency})")  # fmt: skip
-    add("--web", type=int, metavar="PORT", help="show monitor and leaderboards there, live")
+        help="articles sent to a server at the same time (default"
+        f" {defaults.concurrency})")  # fmt: skip
+    add(
+        "--web",
+        type=int,
+        metavar="PORT",
+        help="show the monitor and the leaderboards live on this port",
+    )
     _add_config(parser)
     add("--json", action="store_true", help="print the leaderboards as JSON")
 
@@ -52,72 +70,79 @@ def add_run(parser: ArgumentParser) -> None:
 def add_attempts(parser: ArgumentParser) -> None:
     """Add `attempts`' arguments."""
     parser.description = (
-        "Shows what became of each request of a run: outcome, times, every problem with"
-        " its path in the answer. Also while the run continues."
+        "Shows what became of each request of a run: its outcome, its times, and every problem"
+        " with its place in the answer. The run may still be going on."
     )
     add = parser.add_argument
-    add("--out", type=Path, required=True, metavar="DIR", help="a run's folder")
-    add("--server", metavar="NAME", help="only this server's")
-    add("--article", metavar="ID", help="only this article's")
-    add("--outcome", type=Outcome, choices=list(Outcome), help="only those that ended so")
-    add("--raw", action="store_true", help="with the answer as it came")
+    add("--out", type=Path, required=True, metavar="DIR", help="the run's folder (its --out)")
+    add("--server", metavar="NAME", help="only requests to this server")
+    add("--article", metavar="ID", help="only requests for this article")
+    add("--outcome", type=Outcome, choices=list(Outcome), help="only requests with this outcome")
+    add("--raw", action="store_true", help="also print the answers as they were received")
 
 
 def add_probe(parser: ArgumentParser) -> None:
     """Add `probe`'s arguments."""
     parser.description = (
         "Tests an annotation server as the hub does before its first article counts,"
-        " and says of each step how long it took and what was wrong. Exit status: 0 if the server"
-        " passes, 1 if not."
+        " and reports for each step how long it took and what was wrong. The exit status is 0 if"
+        " the"
+        " server passes, else 1."
     )
     limits, add = LimitSettings(), parser.add_argument
-    add("url", metavar="URL", help="where the server is")
+    add("url", metavar="URL", help="the server's address, such as http://127.0.0.1:8100/")
     add("--method", default="Annotator.getAnnotation", metavar="M",
-        help="the method that annotates (default %(default)s)")  # fmt: skip
+        help="XML-RPC method that annotates (default %(default)s)")  # fmt: skip
     add("--parameters", choices=PARAMETERS, default="text",
-        help="what it is sent (default %(default)s)")  # fmt: skip
-    add("--tasks", metavar="T,T", help="the tasks it takes part in (default: all)")
+        help="the method's parameters (default %(default)s)")  # fmt: skip
+    add("--tasks", metavar="T,T", help="tasks that the server answers (default: all)")
     add("--protocol", default="xmlrpc", metavar="P",
-        help="what it speaks: xmlrpc, pubannotation, bioc (default %(default)s)")  # fmt: skip
+        help="protocol of the server: xmlrpc, pubannotation or bioc (default"
+        " %(default)s)")  # fmt: skip
     add("--options", nargs="*", default=[], metavar="NAME=VALUE",
         help="settings of the protocol")  # fmt: skip
     add("--auth", choices=AUTHS, default="none",
-        help=f"how the hub proves itself; the secret is in ${SERVER_VARIABLE}")  # fmt: skip
+        help=f"how the hub proves its identity to the server; ${SERVER_VARIABLE} has the"
+        " secret")  # fmt: skip
     add("--auth-name", default="", metavar="NAME",
-        help="the user, or the name of the header, parameter or member")  # fmt: skip
+        help="the user's name, or the name of the header, parameter or member")  # fmt: skip
     add("--concurrency", type=int, default=limits.concurrency, metavar="N",
-        help="requests it shall have in flight (default %(default)s)")  # fmt: skip
+        help="articles sent at the same time (default %(default)s)")  # fmt: skip
     add("--phase", metavar="NAME",
-        help="test as for this phase of the hub: with its tasks and limits")  # fmt: skip
+        help="test as for this phase of a hub: with the phase's tasks and limits")  # fmt: skip
     add("--hub", metavar="URL", default=os.environ.get(URL_VARIABLE, DEFAULT_URL),
-        help=f"the phase's hub (default ${URL_VARIABLE}, else {DEFAULT_URL})")  # fmt: skip
+        help=f"address of that hub (default ${URL_VARIABLE}, else {DEFAULT_URL})")  # fmt: skip
     add("--timeout", type=float, metavar="S",
-        help=f"seconds an article (default the phase's, else {limits.timeout:g})")  # fmt: skip
+        help="time limit per article, in seconds (default: the phase's, else"
+        f" {limits.timeout:g})")  # fmt: skip
     add("--answer-bytes", type=int, metavar="N",
-        help=f"the largest answer (default the phase's, else {limits.answer_bytes})")  # fmt: skip
+        help="largest answer that is read, in bytes (default: the phase's, else"
+        f" {limits.answer_bytes})")  # fmt: skip
     add("--uniprot", type=Path, metavar="RELEASE_DIR",
-        help="the release that accessions are checked by (default: their form alone)")  # fmt: skip
-    add("--json", action="store_true", help="print the result as JSON, the steps on stderr")
+        help="the UniProt release that accessions are checked against (default: only their form"
+        " is checked)")  # fmt: skip
+    add("--json", action="store_true", help="print the result as JSON, and the steps to stderr")
 
 
 def add_serve(parser: ArgumentParser) -> None:
     """Add `serve`'s arguments."""
     parser.description = (
-        "Runs the hub as a service until it is stopped (Ctrl-C, SIGTERM)."
-        " Stopped at any moment, it continues where it was."
+        "Runs the hub as a service until it is stopped (Ctrl-C or SIGTERM)."
+        " It can be stopped at any moment; when it is started again, it continues where it was."
     )
     _add_config(parser)
     parser.add_argument(
         "--role",
         choices=list(ProcessRole),
         default=ProcessRole.ALL,
-        help="pages, lanes or (default) both; a hub of several processes needs PostgreSQL",
+        help="what this process does: pages, lanes (which send articles) or both (default); a hub"
+        " of several processes needs PostgreSQL",
     )
     parser.add_argument(
         "--health",
         metavar="HOST:PORT",
         default="",
-        help="of --role worker: where /healthz and /readyz answer monitors (default: nowhere)",
+        help="with --role worker: where /healthz and /readyz answer monitoring (default: nowhere)",
     )
 
 
@@ -125,14 +150,14 @@ def add_doctor(parser: ArgumentParser) -> None:
     """Add `doctor`'s arguments."""
     parser.description = (
         "Checks settings, store, releases, articles, gold and dates, and changes"
-        " nothing. Exit status 1 where the hub would not start or a phase could not run."
+        " nothing. The exit status is 1 if the hub would not start or a phase could not run."
     )
     _add_config(parser)
     parser.add_argument(
         "--deep",
         action="store_true",
-        help="instead, score all stored answers again and compare them with the hub's checkpoints;"
-        " the hub may be at work",
+        help="instead of this, score all stored answers again and compare the scores with the hub's"
+        " checkpoints; the hub may be running",
     )
     parser.add_argument(
         "--repair",
@@ -145,104 +170,124 @@ def add_backup(parser: ArgumentParser) -> None:
     """Add `backup`'s arguments."""
     parser.description = (
         "Copies a hub's store, as it is at this moment, into one file, and checks the"
-        " copy. To go back to it, stop the hub and put it in the store's place; for a store in"
-        " PostgreSQL, which pg_dump writes, see `metaserver restore`."
+        " copy. The hub may be running. To go back to the copy, stop the hub and replace its store"
+        " with it; for a store in PostgreSQL, use `metaserver restore`."
     )
     _add_config(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the copy")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE", help="file to write the copy to"
+    )
 
 
 def add_results(parser: ArgumentParser) -> None:
     """Add `results`' arguments."""
     parser.description = (
-        "Has a running hub make the results package of a phase that is frozen or closed, and"
-        " writes it into a folder: tables (CSV, LaTeX), figures, pairwise tests, response"
-        " statistics, runs, signatures, and a report of one page. Needs the token of an organiser."
+        "Has a running hub make the results package of a frozen or closed phase, and writes it"
+        " to a folder: tables (CSV, LaTeX), figures, pairwise tests, response statistics, runs,"
+        " signatures, and a report of one page. You need an organiser's token."
     )
     add = parser.add_argument
-    add("phase", metavar="PHASE", help="the phase")
+    add("phase", metavar="PHASE", help="name of the phase")
     add("--out", type=Path, required=True, metavar="DIR", help="a new or empty folder")
-    add("--gold", action="store_true", help="with the gold, and with the tables that reveal it")
-    add("--license", default="", metavar="URL", help="the licence that it shall be under")
+    add("--gold", action="store_true", help="include the gold, and the tables that reveal it")
+    add("--license", default="", metavar="URL", help="address of the licence of the package")
     add("--author", default=[], action="append", metavar="NAME",
-        help="who it is by; given once for each person")  # fmt: skip
+        help="an author of the package; repeat the option for each person")  # fmt: skip
     add("--hub", metavar="URL",
-        help=f"where the hub is (default: {URL_VARIABLE}, or {DEFAULT_URL})")  # fmt: skip
+        help=f"address of the hub (default: ${URL_VARIABLE}, else {DEFAULT_URL})")  # fmt: skip
     add("--token-file", type=Path, metavar="FILE",
-        help=f"the token is its first line (default: {TOKEN_VARIABLE})")  # fmt: skip
+        help="file whose first line is the token (default: the token in"
+        f" ${TOKEN_VARIABLE})")  # fmt: skip
 
 
 def add_demo(parser: ArgumentParser) -> None:
     """Add `demo`'s arguments."""
     parser.description = (
         "Runs a small challenge with five annotation servers on this machine, and"
-        " leaves its pages up until Ctrl-C."
+        " keeps its pages up until Ctrl-C."
     )
     add = parser.add_argument
-    add("--ner", action="store_true", help="instead, three servers that name proteins and genes")
-    add("--exit", action="store_true", help="stop after the leaderboards")
-    add("--port", type=int, help="of the pages (default 8020; 0 takes a free one)")
-    add("--out", type=Path, metavar="DIR", help="keep the results there")
+    add(
+        "--ner",
+        action="store_true",
+        help="run three servers that find names of proteins and genes instead",
+    )
+    add("--exit", action="store_true", help="stop when the leaderboards are complete")
+    add("--port", type=int, help="port of the pages (default 8020; 0 for any free port)")
+    add("--out", type=Path, metavar="DIR", help="keep the results in this folder")
     add("--package", type=Path, metavar="DIR",
-        help="leave a results package there, replacing an earlier one")  # fmt: skip
+        help="write a results package to this folder, replacing an earlier package")  # fmt: skip
     add("--samples", type=Path, metavar="DIR",
-        help="instead, write its articles, gold and names of proteins there, and"
-        " small data of offline tasks")  # fmt: skip
+        help="run nothing; write the demo's articles, gold and protein names, and small data for"
+        " offline tasks, to this folder")  # fmt: skip
 
 
 def add_rehearse(parser: ArgumentParser) -> None:
     """Add `rehearse`'s arguments."""
     parser.description = (
-        "Plays a challenge of BioCreative II.5's size against simulated teams on this machine, many"
-        " times as fast: with slow servers, faults, absences, and a hub that is killed half-way."
-        " Leaves a results package, and its pages up until Ctrl-C. Exit status 1 if an answer is"
-        " lost or scored twice."
+        "Plays a challenge of BioCreative II.5's size with simulated teams on this machine, many"
+        " times faster than a real challenge: with slow servers, faults, absences, and a hub that"
+        " is"
+        " killed half-way. Writes a results package, and keeps the pages up until Ctrl-C. The exit"
+        " status is 1 if an answer is lost or scored twice."
     )
     add = parser.add_argument
     add("--out", type=Path, required=True, metavar="DIR", help="a new or empty folder")
     add("--config", type=Path, metavar="FILE",
-        help="settings to try: limits, visibility and dates of its first test phase")  # fmt: skip
-    add("--teams", type=int, default=15, metavar="N", help="teams (default %(default)s)")
+        help="settings to try: limits, visibility and dates come from its first test"
+        " phase")  # fmt: skip
+    add("--teams", type=int, default=15, metavar="N", help="number of teams (default %(default)s)")
     add("--servers", type=int, default=40, metavar="N",
-        help="servers of all teams (default %(default)s)")  # fmt: skip
-    add("--articles", type=int, default=595, metavar="N", help="articles (default %(default)s)")
+        help="number of servers of all teams together (default %(default)s)")  # fmt: skip
+    add(
+        "--articles",
+        type=int,
+        default=595,
+        metavar="N",
+        help="number of articles (default %(default)s)",
+    )
     add("--speed", type=float, default=200.0, metavar="X",
-        help="times as fast as a challenge (default %(default)g)")  # fmt: skip
+        help="how many times faster than a real challenge (default %(default)g)")  # fmt: skip
     add("--seed", type=int, default=1, metavar="N",
-        help="of articles, gold, answers and faults (default %(default)s)")  # fmt: skip
-    add("--port", type=int, default=0, metavar="N", help="of the pages (default: a free one)")
-    add("--exit", action="store_true", help="stop after the results package")
-    add("--keep", action="store_true", help="keep the hub's folder, settings and log in --out too")
+        help="seed of articles, gold, answers and faults (default %(default)s)")  # fmt: skip
+    add(
+        "--port",
+        type=int,
+        default=0,
+        metavar="N",
+        help="port of the pages (default: any free port)",
+    )
+    add("--exit", action="store_true", help="stop when the results package is written")
+    add("--keep", action="store_true", help="also keep the hub's folder, settings and log in --out")
 
 
 def add_restore(parser: ArgumentParser) -> None:
     """Add `restore`'s arguments."""
     parser.description = (
-        "Reads what `metaserver backup` wrote of a PostgreSQL database into an empty one, which"
-        " the settings name: all of it or nothing."
+        "Restores a PostgreSQL backup that `metaserver backup` wrote into the empty database that"
+        " the settings name: all of it, or nothing."
     )
-    parser.add_argument("backup", type=Path, metavar="FILE", help="the backup")
+    parser.add_argument("backup", type=Path, metavar="FILE", help="the backup to restore")
     _add_config(parser)
 
 
 def add_move(parser: ArgumentParser) -> None:
     """Add `move`'s arguments."""
     parser.description = (
-        "Carries the store of a hub that is stopped from its file into an empty PostgreSQL"
-        " database, or from a database into a new file, and compares all rows. The store that it is"
-        " carried from stays as it is."
+        "Copies the store of a stopped hub from its file into an empty PostgreSQL database, or"
+        " from a database into a new file, and compares all rows. The old store is not changed."
     )
     directions = parser.add_mutually_exclusive_group(required=True)
-    warning = "postgresql://...; other users of the machine can see it while the command runs"
-    directions.add_argument("--to", metavar="URL", help=f"the database to carry it into: {warning}")
+    warning = "postgresql://...; other users of this machine can see it while the command runs"
+    directions.add_argument("--to", metavar="URL", help=f"the database to copy into: {warning}")
     directions.add_argument(
-        "--to-file", type=Path, metavar="FILE", help="a file with that URL alone"
+        "--to-file", type=Path, metavar="FILE", help="a file that contains only that URL"
     )
     directions.add_argument(
-        "--back-from", metavar="URL", help=f"the database to carry it from: {warning}"
+        "--back-from", metavar="URL", help=f"the database to copy from: {warning}"
     )
     directions.add_argument(
-        "--back-from-file", type=Path, metavar="FILE", help="a file with that URL alone"
+        "--back-from-file", type=Path, metavar="FILE", help="a file that contains only that URL"
     )
     _add_config(parser)
 
@@ -250,91 +295,113 @@ def add_move(parser: ArgumentParser) -> None:
 def add_token(parser: ArgumentParser) -> None:
     """Add `token`'s arguments: one of three actions."""
     parser.description = (
-        "Makes, lists and revokes tokens in a hub's store, also while the hub runs."
+        "Creates, lists and revokes tokens in a hub's store. The hub may be running."
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    create = actions.add_parser("create", help="make a token and print it once")
+    create = actions.add_parser("create", help="create a token and print it; it is shown only once")
     create.add_argument("--role", choices=[role.value for role in Role], required=True,
-        help="what its holder may do")  # fmt: skip
-    create.add_argument("--label", default="", metavar="NAME", help="who or what holds it")
-    create.add_argument("--team", metavar="TEAM", help="whose it is; a team's token needs one")
+        help="role of the token: what its holder may do")  # fmt: skip
+    create.add_argument(
+        "--label", default="", metavar="NAME", help="person or program that uses the token"
+    )
+    create.add_argument(
+        "--team",
+        metavar="TEAM",
+        help="the team that the token belongs to; required with --role team",
+    )
     create.add_argument("--expires", type=float, metavar="DAYS",
         help="days until it expires (default: never)")  # fmt: skip
     listed = actions.add_parser("list", help="list the tokens, without their secrets")
     revoke = actions.add_parser("revoke", help="revoke a token")
-    revoke.add_argument("id", type=int, metavar="ID", help="its id, as in the list")
+    revoke.add_argument(
+        "id", type=int, metavar="ID", help="the token's id, as `token list` shows it"
+    )
     revoke.add_argument("--made-with-it", action="store_true",
-        help="and all tokens that were made with it, and with these")  # fmt: skip
+        help="also revoke all tokens that were created with it, and in turn with"
+        " these")  # fmt: skip
     for action in (create, listed, revoke):
         place = action.add_mutually_exclusive_group()
-        place.add_argument("--config", type=Path, metavar="FILE", help="the hub's settings")
-        place.add_argument("--store", type=Path, metavar="FILE", help="the hub's store")
+        place.add_argument(
+            "--config", type=Path, metavar="FILE", help="file with the hub's settings"
+        )
+        place.add_argument("--store", type=Path, metavar="FILE", help="file with the hub's store")
 
 
 def add_uniprot(parser: ArgumentParser) -> None:
     """Add `uniprot`'s arguments: one of eight actions."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="COMMAND")
-    build = actions.add_parser("build", help="build a release directory from UniProt's files")
+    build = actions.add_parser("build", help="build a release folder from UniProt's files")
     build.add_argument("--from", dest="sources", nargs="+", required=True, type=Path,
-        metavar="FILE", help="flat files, TSV, lists of accessions and more, plain or gzip,"
-        " in any order")  # fmt: skip
-    build.add_argument("--release", required=True, metavar="NAME", help="such as 2025_04")
+        metavar="FILE", help="UniProt's files, in any order, plain or gzip: flat files, TSV, lists"
+        " of accessions and more")  # fmt: skip
+    build.add_argument(
+        "--release", required=True, metavar="NAME", help="name of the release, such as 2025_04"
+    )
     build.add_argument("--out", required=True, type=Path, metavar="DIR",
-        help="the new release directory")  # fmt: skip
+        help="the new release folder")  # fmt: skip
     build.add_argument("--names", action="store_true",
-        help="add names, symbols and organisms of the reviewed entries")  # fmt: skip
+        help="also store the names, symbols and organisms of the reviewed entries")  # fmt: skip
     lookup = actions.add_parser(
-        "lookup", help="judge accessions: per line accession, verdict and reason"
+        "lookup", help="check accessions: prints accession, verdict and reason per line"
     )
     _add_release(lookup)
     lookup.add_argument("accessions", nargs="*", metavar="ACC",
-        help="none: one per line from standard input")  # fmt: skip
+        help="accessions to check (default: read from standard input, one per line)")  # fmt: skip
     lookup.add_argument("--details", action="store_true",
-        help="add each entry's species and UniRef50 cluster")  # fmt: skip
+        help="also print each entry's species and UniRef50 cluster")  # fmt: skip
     names = actions.add_parser("names", help="find reviewed entries by symbol or name")
     _add_release(names)
     names.add_argument(
-        "text", nargs="+", metavar="TEXT", help="accession, symbol or words of a name"
+        "text", nargs="+", metavar="TEXT", help="an accession, a symbol, or words of a name"
     )
-    names.add_argument("--taxon", type=int, metavar="N", help="entries of this NCBI taxon alone")
+    names.add_argument("--taxon", type=int, metavar="N", help="only entries of this NCBI taxon")
     names.add_argument("--limit", type=int, default=20, metavar="N",
-        help="entries at most (default 20, 100 at most)")  # fmt: skip
-    info = actions.add_parser("info", help="print a release's counts, sources and checksums")
-    info.add_argument("release", type=Path, metavar="DIR", help="a release directory")
-    diff = actions.add_parser("diff", help="say what became of a release's entries in another")
-    diff.add_argument("old", type=Path, metavar="A", help="a release directory")
-    diff.add_argument("new", type=Path, metavar="B", help="a later release's directory")
+        help="most entries to print, up to 100 (default 20)")  # fmt: skip
+    info = actions.add_parser("info", help="print counts, sources and checksums of a release")
+    info.add_argument("release", type=Path, metavar="DIR", help="the release folder")
+    diff = actions.add_parser(
+        "diff", help="show what became of a release's entries in a later release"
+    )
+    diff.add_argument("old", type=Path, metavar="A", help="the earlier release's folder")
+    diff.add_argument("new", type=Path, metavar="B", help="the later release's folder")
     diff.add_argument("--gold", nargs="+", type=Path, metavar="F",
-        help="list the lines of gold files it touches")  # fmt: skip
+        help="list the lines of these gold files that are affected")  # fmt: skip
     diff.add_argument(
-        "--list", action="store_true", help="list every accession that the later release lacks"
+        "--list",
+        action="store_true",
+        help="list every accession that is missing in the later release",
     )
     use = actions.add_parser(
-        "use", help="put a release into use: running hubs take it for their next phase"
+        "use", help="put a release into use: running hubs use it from their next phase on"
     )
     _add_release(use)
     use.add_argument("--link", type=Path, metavar="PATH",
-        help="the link that hubs open (default: current, beside DIR)")  # fmt: skip
+        help="the symbolic link that hubs open (default: `current` beside DIR)")  # fmt: skip
     taxa = actions.add_parser(
-        "taxa", help="write the organism filter's file: all entries of the gold's species"
+        "taxa", help="write the file of the organism filter: all entries of the gold's species"
     )
     orthologs = actions.add_parser(
-        "orthologs", help="write the mapping's file: the homonym orthologs of the gold's accessions"
+        "orthologs",
+        help="write the file of the homolog mapping: orthologs of the gold's accessions that"
+        " share their name",
     )
     for view in (taxa, orthologs):
         _add_release(view)
         view.add_argument("--gold", nargs="+", required=True, type=Path, metavar="F",
-            help="INT or IPT gold files")  # fmt: skip
-        view.add_argument("--out", required=True, type=Path, metavar="F", help="the file to write")
+            help="gold files of INT or IPT")  # fmt: skip
+        view.add_argument("--out", required=True, type=Path, metavar="F", help="file to write")
 
 
 def _add_config(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="settings (default: those of a new hub)"
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="file with the settings (default: those of a new hub)",
     )
 
 
 def _add_release(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--release", required=True, type=Path, metavar="DIR", help="a release directory"
+        "--release", required=True, type=Path, metavar="DIR", help="the release folder"
     )

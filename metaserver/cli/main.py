@@ -32,50 +32,50 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "run": Command(
-        "send articles to servers, check and score their answers",
+        "send articles to servers, and check and score their answers",
         arguments.add_run,
         "metaserver.cli.run",
     ),
     "attempts": Command(
-        "show what became of each request, and why an answer was refused",
+        "show what became of each request of a run, and why answers were refused",
         arguments.add_attempts,
         "metaserver.cli.attempts",
     ),
     "probe": Command(
-        "test an annotation server as the hub does before its first article counts",
+        "test an annotation server as a hub does before its first article counts",
         arguments.add_probe,
         "metaserver.cli.probe",
     ),
     "serve": Command(
-        "run the hub as a service: challenges, teams, their servers, pages",
+        "run a hub as a service, with challenges, teams, their servers and pages",
         arguments.add_serve,
         "metaserver.cli.serve",
     ),
     "doctor": Command(
-        "check a configuration, and say what is wrong where",
+        "check a hub's configuration, and say what is wrong and where",
         arguments.add_doctor,
         "metaserver.cli.doctor",
     ),
     "backup": Command(
-        "copy a hub's store while it is at work",
+        "copy a hub's store, also while the hub runs",
         arguments.add_backup,
         "metaserver.cli.backup",
         "back_up",
     ),
     "restore": Command(
-        "read a backup of a PostgreSQL store back",
+        "restore a PostgreSQL store from a backup",
         arguments.add_restore,
         "metaserver.cli.backup",
         "restore_backup",
     ),
     "move": Command(
-        "carry a hub's store from its file into PostgreSQL, or back",
+        "move a hub's store from its file into PostgreSQL, or back",
         arguments.add_move,
         "metaserver.cli.backup",
         "move",
     ),
     "results": Command(
-        "have a running hub make a phase's results package",
+        "have a running hub make the results package of a phase",
         arguments.add_results,
         "metaserver.cli.package",
     ),
@@ -90,12 +90,12 @@ COMMANDS: dict[str, Command] = {
         "metaserver.cli.rehearse",
     ),
     "token": Command(
-        "make, list and revoke tokens in a hub's store",
+        "create, list and revoke tokens in a hub's store",
         arguments.add_token,
         "metaserver.cli.token",
     ),
     "uniprot": Command(
-        "build and ask UniProt releases",
+        "build, inspect and compare UniProt releases",
         arguments.add_uniprot,
         "metaserver.cli.uniprot",
     ),
@@ -103,8 +103,8 @@ COMMANDS: dict[str, Command] = {
 """This machine's commands; commands that ask a running hub are made from its operations."""
 
 DOCUMENTATION = (
-    "`metaserver demo` shows what it does. A running hub (`metaserver serve`) explains all of it at"
-    " /docs, also without the internet; in the project it is docs/README.md."
+    "`metaserver demo` shows what it does. The documentation is at /docs of every running hub"
+    " (`metaserver serve`), also without the internet, and in docs/README.md of the project."
 )
 BAD_INPUT, FAULT, INTERRUPTED, PIPE_CLOSED = 2, 70, 130, 141  # as shells and sysexits.h count
 
@@ -124,7 +124,8 @@ def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
     """Return the parser for all commands; if one is chosen, only that has its arguments."""
     parser = argparse.ArgumentParser(
         prog="metaserver",
-        description="The hub that text-mining challenges run on.",
+        description="The hub that text-mining challenges run on: it sends articles to the teams'"
+        " servers and scores their answers.",
         epilog=DOCUMENTATION,
     )
     parser.add_argument(

@@ -21,21 +21,25 @@ from scoring.teams import team_of
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = subparsers.add_parser("agree", help="measure the agreement of annotators")
-    parser.add_argument("--task", required=True, choices=[str(task) for task in Task])
+    parser = subparsers.add_parser("agree", help="measure how far annotators agree")
     parser.add_argument(
-        "annotators", nargs="+", type=Path, metavar="FILE", help="an annotator's gold file"
+        "--task", required=True, choices=[str(task) for task in Task], help="task of the files"
+    )
+    parser.add_argument(
+        "annotators", nargs="+", type=Path, metavar="FILE", help="one gold file per annotator"
     )
     parser.add_argument(
         "--articles",
         choices=["common", "all"],
         default="common",
-        help="those that both annotated (default), or all, none being a choice of no items",
+        help="articles that both annotated (default), or all: an article without items counts as"
+        " empty",
     )
     parser.add_argument(
         "--group",
         metavar="REGEX",
-        help="its first group in a file's name is the database: agreement within and between",
+        help="the first group that it matches in a file's name is the database: agreement within"
+        " and between databases",
     )
     add_interval_resamples(parser)
     add_seed(parser)

@@ -32,7 +32,7 @@ from scoring.teams import best_of_teams, team_of
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = subparsers.add_parser(
-        "articles", help="rank articles from easy to hard over many runs"
+        "articles", help="rank articles from easy to hard by the scores of many runs"
     )
     add_task_and_gold(parser)
     add_runs(parser)
@@ -40,19 +40,22 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--doubtful",
         action="store_true",
-        help="only articles (ACT) or items (INT, IPT) whose annotation is doubtful",
+        help="show only articles (ACT) or items (INT, IPT) whose annotation is doubtful",
     )
     parser.add_argument(
         "--doubt",
         choices=["missing", "unsupported"],
-        help="INT, IPT: only items that the gold lacks, or only items that no team has",
+        help="INT, IPT: only items missing from the gold, or only items that no team supports",
     )
     add_team(
         parser,
         "ACT: only a team's best run counts; else with --doubtful: what any run of a team has",
     )
     parser.add_argument(
-        "--gold-out", type=Path, metavar="FILE", help="write the gold with the doubtful changed"
+        "--gold-out",
+        type=Path,
+        metavar="FILE",
+        help="write a gold file in which the doubtful annotations are changed",
     )
     add_format(parser)
     parser.set_defaults(command=articles)

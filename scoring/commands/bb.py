@@ -37,10 +37,16 @@ _NOT_CELLS = {"name", "interval"}
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = subparsers.add_parser("bb", help="score bacteria biotopes (BioNLP-ST 2016)")
-    parser.add_argument("--task", required=True, type=SubTask, choices=list(SubTask))
+    parser = subparsers.add_parser("bb", help="score runs of Bacteria Biotope (BioNLP-ST 2016)")
     parser.add_argument(
-        "--gold", required=True, type=Path, metavar="ZIP_OR_DIR", help=".txt, .a1 and .a2 files"
+        "--task", required=True, type=SubTask, choices=list(SubTask), help="sub-task to score"
+    )
+    parser.add_argument(
+        "--gold",
+        required=True,
+        type=Path,
+        metavar="ZIP_OR_DIR",
+        help="gold standard: .txt, .a1 and .a2 files",
     )
     parser.add_argument(
         "--run",
@@ -48,12 +54,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         nargs="+",
         type=Path,
         metavar="ZIP_OR_DIR",
-        help=".a2 files of the same names; several runs are ranked",
+        help="result files: .a2 files with the gold's names; several runs are ranked",
     )
     parser.add_argument(
-        "--ontology", type=Path, metavar="PAIRS_OR_OBO", help="child<TAB>parent lines or OBO"
+        "--ontology",
+        type=Path,
+        metavar="PAIRS_OR_OBO",
+        help="ontology: OBO, or child<TAB>parent per line",
     )
-    parser.add_argument("--pairs", action="store_true", help="print which items were paired")
+    parser.add_argument(
+        "--pairs", action="store_true", help="print which gold and predicted items were paired"
+    )
     add_tests(parser)
     add_interval_resamples(parser)
     add_format(parser)

@@ -33,18 +33,21 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--measure",
         default="auc_ipr",
         metavar="M",
-        help=f"default auc_ipr; {', '.join(ITEM_MEASURES)}; ACT: {', '.join(ACT_MEASURES)}",
+        help=f"measure to compare (default auc_ipr): {', '.join(ITEM_MEASURES)}; ACT:"
+        f" {', '.join(ACT_MEASURES)}",
     )
     add_resampling(parser)
     parser.add_argument(
         "--interval", choices=KINDS, default="expanded", help="kind of interval (default expanded)"
     )
-    parser.add_argument("--no-pairs", action="store_true", help="leave the paired tests out")
+    parser.add_argument("--no-pairs", action="store_true", help="leave out the paired tests")
     parser.add_argument(
-        "--power", action="store_true", help="add how many articles would separate each pair"
+        "--power",
+        action="store_true",
+        help="add how many articles it would take to separate each pair",
     )
     parser.add_argument(
-        "--table", choices=TABLES, help="only this table (CSV: runs without this option)"
+        "--table", choices=TABLES, help="print only this table (default for CSV: runs)"
     )
     add_format(parser)
     parser.set_defaults(command=compare_runs)

@@ -50,42 +50,56 @@ from scoring.views import read_taxa
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = subparsers.add_parser("corpus", help="describe a corpus: items, species, words")
-    parser.add_argument("--task", required=True, choices=[str(task) for task in Task])
+    parser.add_argument(
+        "--task", required=True, choices=[str(task) for task in Task], help="task of the files"
+    )
     parser.add_argument(
         "--gold",
         required=True,
         action="append",
         metavar="[NAME=]FILE",
-        help="gold standard; may come more than once (INT, IPT): the golds are compared",
+        help="gold standard file; INT, IPT: repeat the option to compare several gold standards",
     )
     parser.add_argument(
-        "--authors", type=Path, metavar="RUN", help="INT, IPT: the authors' own answers"
+        "--authors",
+        type=Path,
+        metavar="RUN",
+        help="INT, IPT: result file with the authors' own answers",
     )
     parser.add_argument(
-        "runs", nargs="*", type=Path, metavar="RUN", help="ACT: result files, for easy and hard"
+        "runs",
+        nargs="*",
+        type=Path,
+        metavar="RUN",
+        help="ACT: result files, by which articles are easy or hard",
     )
-    parser.add_argument("--taxa", type=Path, metavar="FILE", help="organisms: accession<TAB>taxon")
     parser.add_argument(
-        "--texts", type=Path, metavar="DIR_OR_TSV", help="ACT: ARTICLE.txt, or article<TAB>text"
+        "--taxa", type=Path, metavar="FILE", help="organisms, per line: accession<TAB>taxon"
+    )
+    parser.add_argument(
+        "--texts",
+        type=Path,
+        metavar="DIR_OR_TSV",
+        help="ACT: folder of ARTICLE.txt files, or a file with article<TAB>text per line",
     )
     parser.add_argument(
         "--words",
         type=lambda text: text.split(","),
         default=list(WORDS),
         metavar="W,...",
-        help=f"* at the end: any ending (default {','.join(WORDS)})",
+        help=f"words to count; a * at the end stands for any ending (default {','.join(WORDS)})",
     )
     parser.add_argument(
         "--frequent",
         type=natural,
         default=0,
         metavar="N",
-        help="ACT: the N words as well that most articles have, function words left out",
+        help="ACT: also count the N words that occur in most articles, without function words",
     )
     parser.add_argument(
         "--tagged",
         action="store_true",
-        help="the texts are word/TAG, from any tagger; --frequent takes nouns alone",
+        help="the texts are word/TAG, from any tagger; --frequent counts only nouns",
     )
     add_interval_resamples(parser)
     add_seed(parser)

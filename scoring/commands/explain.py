@@ -15,9 +15,9 @@ from scoring.scorecard import ActScorecard
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = subparsers.add_parser("explain", help="print an article's ranked list and curve")
-    parser.add_argument("run", type=Path, metavar="RUN", help="result file")
-    parser.add_argument("article", metavar="ARTICLE", help="article id")
+    parser = subparsers.add_parser("explain", help="print an article's ranked list and its curve")
+    parser.add_argument("run", type=Path, metavar="RUN", help="a result file")
+    parser.add_argument("article", metavar="ARTICLE", help="id of the article")
     add_task_and_gold(parser)
     add_lenient_ranks(parser)
     parser.set_defaults(command=explain)

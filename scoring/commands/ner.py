@@ -50,13 +50,14 @@ _FIRST = "strict F1"
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = subparsers.add_parser("ner", help="score drug names (SemEval-2013 task 9.1)")
+    parser = subparsers.add_parser("ner", help="score drug names as in SemEval-2013 task 9.1")
     parser.add_argument(
         "--gold",
         required=True,
         type=Path,
         metavar="DIR_OR_FILE",
-        help="corpus XML, or a table: article, charOffset, text, type",
+        help="gold standard: corpus XML, or a table with article, charOffset, text and type per"
+        " line",
     )
     parser.add_argument(
         "--run",
@@ -64,15 +65,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="sentence, charOffset, text, type; or XML as the corpus, a file or a folder",
+        help="result files: a table with sentence, charOffset, text and type per line, or XML"
+        " like the corpus",
     )
     parser.add_argument(
         "--compat",
         type=Compat,
         choices=list(Compat),
-        help="semeval2013: pair and count as the organisers' program does",
+        help="semeval2013: pair and count as the program of its organisers did",
     )
-    parser.add_argument("--pairs", action="store_true", help="print which names were paired")
+    parser.add_argument(
+        "--pairs", action="store_true", help="print which gold and predicted names were paired"
+    )
     add_tests(parser)
     add_interval_resamples(parser)
     add_format(parser)

@@ -22,7 +22,9 @@ from scoring.tasks import Task
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = subparsers.add_parser("per-article", help="print each article's scores, a line each")
+    parser = subparsers.add_parser(
+        "per-article", help="print the scores of each article, one article per line"
+    )
     add_task_and_gold(parser)
     add_runs(parser)
     add_policy(parser, all_views=True)

@@ -34,11 +34,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--kind",
         choices=["curves", "scatter", "intervals", "articles"],
         default="curves",
-        help="curves (default): iP/R; scatter: AUC against F; intervals: of a score; "
+        help="curves (default): interpolated precision against recall; scatter: AUC against F;"
+        " intervals: confidence intervals of a score; "
         "articles: their difficulty",
     )
-    add_team(parser, "only the best run of a team is drawn")
-    parser.add_argument("--measure", default="auc_ipr", metavar="M", help="of --kind intervals")
+    add_team(parser, "only each team's best run is drawn")
+    parser.add_argument(
+        "--measure",
+        default="auc_ipr",
+        metavar="M",
+        help="measure of --kind intervals (default auc_ipr)",
+    )
     add_resampling(parser)
     add_pictures(parser)
     parser.set_defaults(command=plot)

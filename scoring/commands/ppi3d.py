@@ -37,22 +37,28 @@ from scoring.tables import Cell, styled_table, table_of, text_table
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = subparsers.add_parser("ppi3d", help="score 3-D protein interaction predictors")
+    parser = subparsers.add_parser(
+        "ppi3d", help="score predictors of protein interactions from 3-D structures"
+    )
     parser.add_argument(
         "--scores",
         nargs="+",
         type=Path,
         metavar="TSV",
-        help="label (0 or 1), confidence; with --gold pair, confidence; several files are ranked",
+        help="score files with label (0 or 1) and confidence per line, with --gold pair and"
+        " confidence; several files are ranked",
     )
     parser.add_argument(
         "--simulate",
         type=positive,
         metavar="PAIRS",
-        help="in place of --scores: the paper's Tables 2 to 4 from its simulated predictors",
+        help="instead of --scores: compute the paper's Tables 2 to 4 from its simulated predictors",
     )
     parser.add_argument(
-        "--gold", type=Path, metavar="TSV", help="pair, label (0 or 1): every pair to be scored"
+        "--gold",
+        type=Path,
+        metavar="TSV",
+        help="all pairs to be scored, per line: pair and label (0 or 1)",
     )
     add_tests(parser)
     add_interval_resamples(parser, default=RESAMPLES)

@@ -23,20 +23,32 @@ from scoring.views import RAW, VIEWS, select_views
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = subparsers.add_parser("report", help="print the tables of an overview")
+    parser = subparsers.add_parser(
+        "report", help="print the tables of a challenge's overview paper"
+    )
     for task in Task:
         parser.add_argument(
             f"--{task.lower()}",
             nargs="+",
             type=Path,
             metavar="FILE",
-            help=f"gold and result files of {task}",
+            help=f"{task}: the gold file, then the result files",
         )
     parser.add_argument(
-        "--map", type=Path, metavar="FILE", help="homologs: gold accession<TAB>accession,..."
+        "--map",
+        type=Path,
+        metavar="FILE",
+        help="homologs, per line: gold accession<TAB>accession,...",
     )
-    parser.add_argument("--taxa", type=Path, metavar="FILE", help="organisms: accession<TAB>taxon")
-    parser.add_argument("--label", default="tab", metavar="NAME", help="of the LaTeX tables: tab")
+    parser.add_argument(
+        "--taxa", type=Path, metavar="FILE", help="organisms, per line: accession<TAB>taxon"
+    )
+    parser.add_argument(
+        "--label",
+        default="tab",
+        metavar="NAME",
+        help="prefix of the LaTeX tables' labels (default tab)",
+    )
     add_articles(parser)
     add_lenient_ranks(parser)
     add_format(parser, captions=False)

@@ -10,7 +10,9 @@ from scoring.samples import write_samples
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = subparsers.add_parser("samples", help="write small made-up data of every evaluation")
+    parser = subparsers.add_parser(
+        "samples", help="write small made-up data for every kind of evaluation"
+    )
     parser.add_argument("folder", type=Path, metavar="DIR", help="a new or empty folder")
     parser.set_defaults(command=samples)
 

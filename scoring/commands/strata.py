@@ -36,7 +36,7 @@ TABLES = ("scores", "differences")
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = subparsers.add_parser(
-        "strata", help="score parts of the articles, and test which part is harder"
+        "strata", help="score groups of articles (strata), and test which group is harder"
     )
     add_task_and_gold(parser)
     add_runs(parser)
@@ -46,18 +46,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=Path,
         required=True,
         metavar="FILE",
-        help="lines of article<TAB>name<TAB>value, such as species and human",
+        help="groups, per line: article<TAB>name<TAB>value, such as species and human",
     )
-    parser.add_argument("--name", metavar="NAME", help="only this name's strata")
+    parser.add_argument("--name", metavar="NAME", help="use only the groups with this name")
     parser.add_argument(
         "--measure",
         default="auc_ipr",
         metavar="M",
-        help=f"of the differences: {', '.join(ITEM_MEASURES)}; ACT: {', '.join(ACT_MEASURES)}",
+        help=f"measure of the differences (default auc_ipr): {', '.join(ITEM_MEASURES)}; ACT:"
+        f" {', '.join(ACT_MEASURES)}",
     )
     add_resampling(parser)
     parser.add_argument(
-        "--table", choices=TABLES, help="only this table (CSV: scores without this option)"
+        "--table", choices=TABLES, help="print only this table (default for CSV: scores)"
     )
     add_format(parser)
     parser.set_defaults(command=strata)

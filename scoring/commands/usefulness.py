@@ -47,10 +47,10 @@ from scoring.views import View
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = subparsers.add_parser("usefulness", help="measure what runs save a curator")
+    parser = subparsers.add_parser("usefulness", help="measure how much work runs save a curator")
     add_task_and_gold(parser, act=False)
     parser.add_argument(
-        "runs", nargs="*", type=Path, metavar="RUN", help="result files; without any: the ideal"
+        "runs", nargs="*", type=Path, metavar="RUN", help="result files (default: the ideal run)"
     )
     add_articles(parser)
     add_lenient_ranks(parser)
@@ -61,29 +61,32 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=_betas,
         default=[BETA],
         metavar="B,...",
-        help=f"weights of recall in F_beta (default {BETA:g})",
+        help=f"weights of recall in F-beta (default {BETA:g})",
     )
     parser.add_argument(
         "--cutoffs",
         type=_cutoffs,
         default=CUTOFFS,
         metavar="N,...",
-        help=f"candidates of an article, or 1-30 (default {','.join(map(str, CUTOFFS))})",
+        help="candidates shown per article, a list or a range such as 1-30 (default"
+        f" {','.join(map(str, CUTOFFS))})",
     )
     parser.add_argument(
         "--seconds",
         type=_above_0,
         default=SECONDS,
         metavar="S",
-        help=f"that a curator needs for a candidate (default {SECONDS:g})",
+        help=f"seconds that a curator needs per candidate (default {SECONDS:g})",
     )
-    parser.add_argument("--authors", type=Path, metavar="RUN", help="the authors' own answers")
+    parser.add_argument(
+        "--authors", type=Path, metavar="RUN", help="result file with the authors' own answers"
+    )
     parser.add_argument(
         "--author-minutes",
         type=_above_0,
         default=AUTHOR_MINUTES,
         metavar="M",
-        help=f"that authors need for an article (default {AUTHOR_MINUTES:g})",
+        help=f"minutes that authors need per article (default {AUTHOR_MINUTES:g})",
     )
     add_interval_resamples(parser)
     add_seed(parser)

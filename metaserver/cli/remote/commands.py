@@ -40,7 +40,9 @@ def add_nouns(
         verbs_here = list(group)
         verbs = ", ".join(outline.verb for outline in verbs_here)
         parser = commands.add_parser(
-            noun, help=f"ask a running hub: {verbs}", description="Asks a running hub."
+            noun,
+            help=f"on a running hub: {verbs}",
+            description="Sends a request to a running hub.",
         )
         below = parser.add_subparsers(required=True, metavar="VERB")
         for outline in verbs_here:
@@ -48,7 +50,7 @@ def add_nouns(
 
 
 def _add_verb(below: argparse._SubParsersAction[argparse.ArgumentParser], outline: Outline) -> None:
-    role = f"\n\nNeeds a token of the role {outline.role}." if outline.role else ""
+    role = f"\n\nYou need a token with the role {outline.role}." if outline.role else ""
     parser = below.add_parser(
         outline.verb,
         help=_plain(outline.summary),
@@ -68,35 +70,37 @@ def _add_verb(below: argparse._SubParsersAction[argparse.ArgumentParser], outlin
         parser.add_argument(
             "--no-wait",
             action="store_true",
-            help="print the job and return; `jobs get` shows its state",
+            help="print the background job and return at once; `jobs get` shows its state",
         )
     if outline.in_parts:
         parser.add_argument(
             "--out",
             type=Path,
             metavar="FILE",
-            help="fetch the whole file, and leave it there: a new one",
+            help="fetch the whole file, and write it to FILE, which must not exist",
         )
     if _is_request(outline):
         parser.add_argument(
             "--follow",
             action="store_true",
-            help="show servers and candidates until all servers have ended",
+            help="show servers and candidates until all servers have answered or failed",
         )
     hub_options = parser.add_argument_group("the hub")
     hub_options.add_argument(
-        "--hub", metavar="URL", help=f"where it is (default: {URL_VARIABLE}, or {DEFAULT_URL})"
+        "--hub", metavar="URL", help=f"its address (default: ${URL_VARIABLE}, else {DEFAULT_URL})"
     )
     hub_options.add_argument(
         "--token-file",
         type=Path,
         metavar="FILE",
-        help=f"the token is its first line (default: {TOKEN_VARIABLE})",
+        help=f"file whose first line is the token (default: the token in ${TOKEN_VARIABLE})",
     )
     form = hub_options.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print what it answers, as JSON")
+    form.add_argument("--json", action="store_true", help="print the hub's answer as JSON")
     form.add_argument(
-        "--only", metavar="FIELD", help="print one field of it and nothing else; a file as it is"
+        "--only",
+        metavar="FIELD",
+        help="print only this field of the answer; a file is printed as it is",
     )
     parser.set_defaults(run=main, outline=outline)
 
@@ -221,7 +225,9 @@ def read_token(path: Path | None) -> str:
     token = (text.splitlines() or [""])[0].strip()
     if not (token.isascii() and token.isprintable()):
         place = TOKEN_VARIABLE if path is None else "--token-file"
-        raise InputError(place, "what is there is no token")
+        raise InputError(
+            place, "its first line is not a token; expected printable ASCII characters"
+        )
     return token
 
 

@@ -20,13 +20,20 @@ from scoring.tasks import Hit
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = subparsers.add_parser("apply", help="combine runs by a model")
+    parser = subparsers.add_parser("apply", help="combine runs with a trained model")
     parser.add_argument("--out", type=Path, metavar="FILE", help="result file (default: print it)")
     parser.add_argument(
-        "--cutoff", type=positive, default=CUTOFF, metavar="N", help="candidates (default 30)"
+        "--cutoff",
+        type=positive,
+        default=CUTOFF,
+        metavar="N",
+        help="candidates per article (default 30)",
     )
     parser.add_argument(
-        "--threshold", type=float, metavar="P", help="least probability (default: the model's)"
+        "--threshold",
+        type=float,
+        metavar="P",
+        help="leave out candidates of a lower probability (default: the model's threshold)",
     )
     add_application(parser)
     parser.set_defaults(command=apply)
@@ -34,13 +41,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def add_application(parser: argparse.ArgumentParser) -> None:
     """Add the model, the runs, and the weights of servers, which `Application` reads."""
-    parser.add_argument("--model", type=Path, required=True, metavar="FILE", help="trained model")
+    parser.add_argument(
+        "--model", type=Path, required=True, metavar="FILE", help="model that `train` wrote"
+    )
     parser.add_argument(
         "--weight",
         action="append",
         default=[],
         metavar="RUN=W",
-        help="weight of a run, from 0 to 100 (default 1; 0.5 of a run that the model lacks)",
+        help="weight of a run, from 0 to 100 (default 1, or 0.5 if the model does not know the"
+        " run)",
     )
     add_lenient_ranks(parser)
     add_runs(parser)

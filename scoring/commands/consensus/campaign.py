@@ -53,22 +53,23 @@ def add_campaign(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=CUTOFF,
         metavar="N",
-        help="best ranks of each run to learn from (default 30)",
+        help="learn from the first N ranks of each run (default 30)",
     )
     parser.add_argument(
         "--selection-cutoff",
         type=positive,
         metavar="N",
-        help="best ranks of each run to select from (default: the training cutoff)",
+        help="select from the first N ranks of each run (default: as for training)",
     )
-    parser.add_argument("--folds", type=positive, metavar="N", help="of the cross-validation")
+    parser.add_argument("--folds", type=positive, metavar="N", help="folds of the cross-validation")
     add_seed(parser)
     add_team(parser, "only a team's best run takes part")
     parser.add_argument(
         "--criterion",
         choices=CRITERIA,
         default="f_score",
-        help="macro- or micro-average by which a team's run is chosen (default f_score)",
+        help="macro- or micro-averaged measure by which a team's best run is chosen (default"
+        " f_score)",
     )
     parser.add_argument(
         "--articles",
@@ -82,7 +83,7 @@ def add_campaign(parser: argparse.ArgumentParser) -> None:
         type=lambda text: text.split(","),
         default=list(MEMBER_FEATURES),
         metavar="F,...",
-        help=f"of the members, to learn from (default {','.join(MEMBER_FEATURES)})",
+        help=f"features of the members to learn from (default {','.join(MEMBER_FEATURES)})",
     )
     parser.set_defaults(author=None, beta=BETA, cutoff=CUTOFF)
 

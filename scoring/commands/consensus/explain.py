@@ -14,10 +14,14 @@ from scoring.tasks import Item, Task, pair
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = subparsers.add_parser("explain", help="explain a candidate, or an article's list")
-    parser.add_argument("article", metavar="ARTICLE", help="article id")
+    parser = subparsers.add_parser(
+        "explain", help="explain a candidate, or the whole list of an article"
+    )
+    parser.add_argument("article", metavar="ARTICLE", help="id of the article")
     parser.add_argument(
-        "--item", metavar="ID[,ID]", help="one candidate: its accession, or its two"
+        "--item",
+        metavar="ID[,ID]",
+        help="explain only this candidate: its accession, or the two of a pair",
     )
     add_application(parser)
     parser.set_defaults(command=explain)

@@ -31,31 +31,49 @@ ERRORS: Mapping[str, float] = {"ECE": 0.0, f"ECE above {LIKELY}": LIKELY}
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = subparsers.add_parser("report", help="compare methods with the members")
+    parser = subparsers.add_parser(
+        "report", help="compare methods of consensus with the runs that they combine"
+    )
     add_campaign(parser)
     parser.add_argument(
         "--methods",
         type=lambda text: text.split(","),
         default=list(SHOWN),
         metavar="M,...",
-        help=f"of {', '.join(METHODS)} (default: {','.join(SHOWN)})",
+        help=f"methods to compare, of {', '.join(METHODS)} (default: {','.join(SHOWN)})",
     )
     parser.add_argument(
         "--table",
         choices=TABLES,
         default="scores",
         help="scores (default); progressive: AUC iP/R while only some runs have answered; "
-        "contributions: each team's part in the first method",
+        "contributions: what each team contributes to the first method",
     )
     parser.add_argument(
-        "--author", type=Path, metavar="RUN", help="authors' answers, whose number is the cutoff"
+        "--author",
+        type=Path,
+        metavar="RUN",
+        help="result file with the authors' answers; their number is the cutoff",
     )
     parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="cross-validated consensus of the first method"
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="write the cross-validated consensus of the first method to this file",
     )
-    parser.add_argument("--cutoff", type=positive, default=CUTOFF, metavar="N")
     parser.add_argument(
-        "--beta", type=float, default=BETA, metavar="B", help="of the scores' F (default 10)"
+        "--cutoff",
+        type=positive,
+        default=CUTOFF,
+        metavar="N",
+        help="candidates per article (default 30)",
+    )
+    parser.add_argument(
+        "--beta",
+        type=float,
+        default=BETA,
+        metavar="B",
+        help="weight of recall in F-beta (default 10)",
     )
     add_format(parser)
     parser.set_defaults(command=report)

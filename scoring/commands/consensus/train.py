@@ -14,14 +14,16 @@ from scoring.errors import OptionError
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = subparsers.add_parser("train", help="train a model")
+    parser = subparsers.add_parser("train", help="train a model on runs and gold")
     add_campaign(parser)
-    parser.add_argument("--model", type=Path, required=True, metavar="FILE", help="model to write")
+    parser.add_argument(
+        "--model", type=Path, required=True, metavar="FILE", help="file to write the model to"
+    )
     parser.add_argument(
         "--method",
         choices=(AUTO, *METHODS),
         default=AUTO,
-        help="auto (default): stacked or rrf1, whichever cross-validation prefers",
+        help="auto (default): stacked or rrf1, whichever scores better in cross-validation",
     )
     parser.set_defaults(command=train)
 
