@@ -100,7 +100,7 @@ class PhaseResults(msgspec.Struct, frozen=True, kw_only=True):
 async def plan(hub: HubContext, caller: Caller, request: OnePhase) -> PublicationPlan:
     """Return what publishing a phase's results would show, and what is missing."""
     running = hub.phase(request.phase)
-    boards_final = await _final(hub, running, caller)
+    boards_final = await _final(hub, running, caller, current=True)
     runs = {row.run for _, board in boards_final for row in board.board(RAW).rows}
     name = running.phase.plan.title or running.name
     return PublicationPlan(
@@ -128,7 +128,7 @@ async def publish(hub: HubContext, caller: Caller, request: NewPublication) -> P
     Answers are public once the phase is closed as well.
     """
     running, now = hub.phase(request.phase), hub.clock()
-    boards_final = await _final(hub, running, caller)
+    boards_final = await _final(hub, running, caller, current=True)
     if message := _refusal(hub, running, [board for _, board in boards_final]):
         raise RefusedError(Refusal.STATE, message, field="phase")
     challenge = await seen_challenge(hub, caller, running.phase.challenge)
@@ -171,20 +171,26 @@ async def results(hub: HubContext, caller: Caller, request: OneChallenge) -> Seq
 
 
 async def _final(
-    hub: HubContext, running: RunningPhase, caller: Caller
+    hub: HubContext, running: RunningPhase, caller: Caller, *, current: bool = False
 ) -> Sequence[tuple[str, FrozenBoard]]:
-    """Return the final boards of a phase with their ids, by task: none before it is over."""
+    """Return the final boards of a phase with their ids, by task: none before it is over.
+
+    With `current` none that was made from other gold, answers or runs than there are now.
+    """
     if running.state not in FINAL:
         return []
+    phase, ids = running.phase, list[str]()
     async with hub.store.reading() as connection:
-        stored = await boards.list_all(connection, running.phase.id)
-    newest = {board.task: board.id for board in reversed(stored)}
-    boards_seen = []
-    for task in running.boards.tasks():
-        key = newest.get(task.name, "")
-        if key and (board := await frozen_board(hub, key, caller)) is not None:
-            boards_seen.append((key, board))
-    return boards_seen
+        stored = await boards.list_all(connection, phase.id)
+        for task in running.boards.tasks():
+            final = [one for one in stored if (one.task, one.reason) == (task.name, boards.FROZEN)]
+            if current:
+                basis = await boards.basis_of(connection, phase.id, task.name, phase.plan.ranking)
+                made = (running.gold[task.name].version, basis)
+                final = [one for one in final if (one.gold_version, one.basis) == made]
+            ids += [board.id for board in final[:1]]
+    found = [(key, await frozen_board(hub, key, caller)) for key in ids]
+    return [(key, board) for key, board in found if board is not None]
 
 
 async def _package(

@@ -15,8 +15,10 @@ from metaserver.base.errors import Refusal
 from metaserver.operations.caller import Caller
 from metaserver.operations.kept import keep, offer, published_name
 from metaserver.operations.publishing import in_words
+from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.jobs import Progress
 from metaserver.store.tables import kept_files
+from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Visitor, signed_in, visiting
 from tests.integration.test_service_gold import run_file
@@ -114,6 +116,26 @@ async def test_results_are_published_in_one_act(running: Running, ana: Visitor) 
         assert (await reader.get(PACKAGE)).status == 404
         assert PACKAGE not in (await reader.get("/results/bc")).text
     assert (await running.refused("phases.publish", phase="test")).refusal is Refusal.STATE
+
+
+async def test_only_boards_made_since_the_freeze_are_published(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gold = (DEMO / "gold_int.tsv").read_bytes().split(b"\n", 1)[1]
+    await running.do("gold.set", phase="test", task="INT", source="gold.tsv", content=gold)
+    await running.frozen(1)  # by the gold before
+    with monkeypatch.context() as patch:
+        patch.setattr(BoardArchiver, "_is_final", lambda *_: False)
+        await running.do("phases.freeze", phase="test")
+        plan = await running.do("phases.publication", phase="test")
+        assert plan.boards == ()
+        assert "the final board of ACT, INT, IPT is not made yet" in plan.refused
+        refused = await running.refused("phases.publish", phase="test")
+        assert refused.message == plan.refused
+    boards = await running.frozen(4)
+    plan = await running.do("phases.publication", phase="test")
+    assert {*plan.boards} == {board.board for board in boards if board.reason == "frozen"}
+    await running.do("phases.publish", phase="test")
 
 
 async def test_what_is_hidden_again_or_opened_again_is_not_published(running: Running) -> None:
