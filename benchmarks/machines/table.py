@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A measured value beside its target; more is better where it is a `least` one.
+    """A measured value beside its target, if it has one; more is better if that is a `least` one.
 
     `values` are those of the rounds, whose median counts; `notes` are figures behind them.
     """
 
     what: str
     values: Sequence[float]
-    target: float
+    target: float | None = None
     least: bool = False
     unit: str = ""
     notes: str = ""
@@ -28,16 +28,19 @@ class Row:
 
     @property
     def is_met(self) -> bool:
-        """True where the target is reached."""
+        """True if the target is reached, or there is none."""
+        if self.target is None:
+            return True
         return self.value >= self.target if self.least else self.value <= self.target
 
     def __str__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
         spread = f" ({min(self.values):.3g} to {max(self.values):.3g})" * (len(self.values) > 1)
-        bound = "at least" if self.least else "at most"
-        met = "met" if self.is_met else "NOT MET"
         notes = f"; {self.notes}" if self.notes else ""
-        return (
-            f"{self.what}: {self.value:.3g}{unit}{spread},"
-            f" target {bound} {self.target:g}: {met}{notes}"
-        )
+        return f"{self.what}: {self.value:.3g}{unit}{spread}{self._verdict()}{notes}"
+
+    def _verdict(self) -> str:
+        if self.target is None:
+            return ""
+        bound = "at least" if self.least else "at most"
+        return f", target {bound} {self.target:g}: {'met' if self.is_met else 'NOT MET'}"
