@@ -19,6 +19,7 @@ from annotators.cli import main as annotators_main
 from annotators.matching import Dictionary
 from annotators.server import Kit
 from metaserver.base.records import ArticleId
+from metaserver.base.states import Role
 from metaserver.cli import main
 from metaserver.corpus import read_articles
 from metaserver.operations.caller import Caller
@@ -204,6 +205,14 @@ async def test_a_test_phase_keeps_its_gold_and_its_articles(tmp_path: Path) -> N
         await running.do("gold.set", phase="train", task="INT", **gold)
         assert "of the test phase test" in await why("train", test_articles=True)
         assert "beforehand" in await why("train", without_gold=True)
+        # who organises another challenge alone cannot confirm for this one
+        await running.do("challenges.set", challenge="other")
+        await running.add_phase("theirs", challenge="other", kind="training")
+        its = Caller(role=Role.READER, challenge="other")
+        told = {"phase": "theirs", "test_articles": True}
+        refused = await running.refused("data-package.release", its, **told)
+        assert "of a test phase of another challenge: ask an organiser" in refused.message
+        await running.do("data-package.release", **told)
         # from the freeze on, and only when it is said
         await running.do("phases.freeze", phase="test")
         assert (await running.do("data-package.release", phase="test")).gold == {}

@@ -6,7 +6,6 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -26,9 +25,11 @@ from metaserver.operations.outline import Outline, ValueKind
 from metaserver.operations.table import Scope
 from metaserver.store import teams, tokens
 from metaserver.web.access import throttle
+from scoring import Task
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Visitor, client_of
+from tests.integration.buttons import crawled, offered
 from tests.integration.kits import answer_for, served
 
 DONE, NO_TOKEN, FORBIDDEN, UNKNOWN, STATE = 200, 401, 403, 404, 409
@@ -318,7 +319,7 @@ class HubOfRoles:
     running: Running
     client: TestClient[Any, Any]
     tokens: dict[str, str] = field(default_factory=dict)
-    curator_id: int = 0
+    ids: dict[str, int] = field(default_factory=dict)  # of the tokens
     curators: list[int] = field(default_factory=list)
     board: str = ""
     job: str = ""  # one that has ended
@@ -351,13 +352,13 @@ class HubOfRoles:
 
     async def _request(self) -> str:
         """Return an ended request of the curator: no server was there that could be asked."""
-        ana = Caller(role=Role.CURATOR, token_id=self.curator_id, name="curator")
+        ana = Caller(role=Role.CURATOR, token_id=self.ids["curator"], name="curator")
         asked = await self.running.do("consensus.ask", ana, text="A text of nobody.", wait=20.0)
         return str(asked.request)
 
     async def _curation(self) -> str:
         """Return an open curation of the curator, without candidates."""
-        ana = Caller(role=Role.CURATOR, token_id=self.curator_id, name="curator")
+        ana = Caller(role=Role.CURATOR, token_id=self.ids["curator"], name="curator")
         opened = await self.running.do("curation.open", ana, request=await self._request())
         return str(opened.curation)
 
@@ -435,7 +436,7 @@ async def hub_with_blue(folder: Path) -> AsyncIterator[HubOfRoles]:
             await running.do("teams.create", team=team, email=f"{team}@x")
         await _tokens(hub)
         other = (await running.do("tokens.create", role="curator", label="y")).id
-        hub.curators = [hub.curator_id, other]
+        hub.curators = [hub.ids["curator"], other]
         seats = {"phase": "test", "curators": tuple(hub.curators), "articles": (ARTICLE,)}
         await running.do("curation-sets.create", set="seats", **seats)
         blue = running.team("blue")
@@ -473,7 +474,7 @@ async def _tokens(hub: HubOfRoles) -> None:
         "expired": await hub.token(Role.ORGANISER, expires_at=1.0),
         "retired": await hub.token(Role.TEAM, "retired"),
     }
-    hub.curator_id, _ = made["curator"]
+    hub.ids |= {who: number for who, (number, _) in made.items()}
     hub.tokens |= {who: secret for who, (_, secret) in made.items()}
     await hub.running.do("tokens.revoke", id=made["revoked"][0])
     await hub.running.do("teams.retire", team="retired")
@@ -585,57 +586,103 @@ async def test_a_name_ends_with_its_last_letter(tmp_path: Path) -> None:
             assert "not allowed" in refused.message
 
 
+TEXTS = {"email": "new@x.org", "emails": "new@x.org", "label": "made", "title": "A title",
+         "text": "Words.", "run": "new-run", "team": "blue", "license": "https://x.org/by/4.0/",
+         "authors": "Ana", "challenge": "other", "phase": "later"}  # fmt: skip
+FILES = {
+    **{f"/gold/{task}": (DEMO / f"gold_{task.lower()}.tsv").read_bytes() for task in Task},
+    "/uploads": b"sample01\t1\t1\t0.9\n",
+    "": b"Title\n\nText.\n",
+}
+"""What forms are filled with: texts by the name of a field, files by part of an address."""
+ENDS = ("/delete", "/decline", "/withdraw", "/revoke", "/freeze", "/open", "/close", "/publish")
+"""How addresses end that end something: pressed after all others, in this order."""
+ASIDE = ("/static/", "/docs", "/api/", "/sign-up/", "/signin")
+"""How addresses begin that are the same for everybody."""
+
+
+async def _fill(hub: HubOfRoles) -> None:
+    """Have something of each kind on which a console has a button."""
+    do = hub.running.do
+    await do("teams.create", team="host")
+    await do("teams.update", team="host", host=True)
+    await do("servers.register", server="base", url="http://127.0.0.1:9/", team="host")
+    await do("servers.suspend", **SERVER, reason="so")
+    await do("challenges.set", challenge="other", title="The other")
+    plan = {"challenge": "other", "corpus": "demo", "release": "test"}
+    await do("phases.create", phase="phase-of-others", **plan)
+    for challenge in ("bc", "other"):
+        await do("challenges.edit", challenge=challenge, sign_up="approve")
+        await do("sign-ups.invite", challenge=challenge, emails=["i@x.y"])
+        await do("tokens.create", role="organiser", challenge=challenge, label="second")
+        await do("memberships.invite", role="organiser", challenge=challenge)
+        for team in ("first", "second"):
+            mine = {"team": f"{team}-{challenge}", "people": "A", "email": f"{team}@x.org"}
+            await do("sign-ups.begin", challenge=challenge, **mine)
+
+
 @pytest.mark.slow
 async def test_an_organiser_of_one_challenge_is_offered_nothing_that_is_refused(
     tmp_path: Path,
 ) -> None:
+    """Every link opens and every button works, from the open phase to published results."""
     async with hub_with_blue(tmp_path) as hub:
-        do, web = hub.running.do, Visitor(hub.client)
-        await do("teams.create", team="host")
-        await do("teams.update", team="host", host=True)
-        await do("servers.register", server="base", url="http://127.0.0.1:9/", team="host")
-        await do("challenges.set", challenge="other", title="The other")
-        plan = {"challenge": "other", "corpus": "demo", "release": "test"}
-        await do("phases.create", phase="phase-of-others", **plan)
-        await web.sign_in(hub.tokens["its"])
-        watch, publish = (f"/organise/phases/test/{end}" for end in ("watch", "publish"))
-        assert {f"/b/{hub.board}", watch} <= await _crawled(hub.client)
-        await do("phases.freeze", phase="test")
-        assert {f"/b/{hub.board}", watch, publish} <= await _crawled(hub.client)
+        await _fill(hub)
+        web, pressed = Visitor(hub.client), {(f"/organise/tokens/{hub.ids['its']}/revoke", "")}
+        await web.sign_in(hub.tokens["its"], "/organise")
+        while True:
+            pages = await crawled(web, ("/", "/organise"), (*ASIDE, "/c/other"))
+            for path, page in pages.items():
+                gone = {key[0] for key in pressed if key[0].endswith("/delete")}
+                if f"/organise/uploads/test/{path.rpartition('/')[2]}/delete" in gone:
+                    continue  # boards from before have a deleted run still
+                assert page.status == DONE, path
+                if path.startswith("/organise"):
+                    assert "The other" not in page.text, path
+                    assert "phase-of-others" not in page.text, path
+            found = {key: one for key, one in offered(pages).items() if key not in pressed}
+            if not found:
+                break
+            for key in sorted(found, key=_turn):
+                answer = await found[key].press(web, TEXTS, FILES)
+                assert answer.status in (DONE, STATE), (key, answer.status, answer.said)
+                pressed.add(key)
+                if key[0].endswith(("/freeze", "/open")):
+                    break  # the pages offer something else now
+        addresses = {address for address, _ in pressed}
+        phase, challenge = "/organise/phases/test", "/organise/challenges/bc"
+        assert {f"{phase}/{end}" for end in ("freeze", "open", "close", "publish")} <= addresses
+        assert {f"{challenge}/sign-ups/{end}" for end in ("invite", "links")} <= addresses
+        assert {"/organise/people", "/organise/tokens", "/organise/uploads"} <= addresses
 
 
-async def _crawled(client: TestClient[Any, Any]) -> set[str]:
-    """Open what is linked from the first pages, and return its paths; everything has to open.
-
-    Of the links to a public page that differ in the values of their parameters, which order, page
-    and choose what it shows, one is opened for each parameter: of all, there are thousands.
-    """
-    waiting, seen = ["/", "/organise"], {("/", ""), ("/organise", "")}
-    while waiting:
-        path = waiting.pop()
-        async with client.get(path, headers={"Accept": "text/html"}) as response:
-            assert response.status == 200, path
-            text = await response.text() if response.content_type == "text/html" else ""
-        if path.startswith("/organise"):
-            assert "The other" not in text, path
-            assert "phase-of-others" not in text, path
-        for link in sorted({unescape(one) for one in re.findall(r"""href="(/[^"#]*)["#]""", text)}):
-            if not link.startswith(ASIDE) and (new := _parts(link) - seen):
-                seen |= new
-                waiting.append(link)
-    return {path for path, _ in seen}
+def _turn(key: tuple[str, str]) -> int:
+    return next((turn for turn, end in enumerate(ENDS, 1) if key[0].endswith(end)), 0)
 
 
-def _parts(link: str) -> set[tuple[str, str]]:
-    """Return a link's path with each parameter: its value too where it may name what is asked."""
-    path, _, query = link.partition("?")
-    if path.startswith("/organise"):
-        return {(path, query)}
-    return {(path, part.partition("=")[0]) for part in query.split("&")}
+@pytest.mark.slow
+async def test_buttons_of_others_are_refused_to_an_organiser_of_one_challenge(
+    tmp_path: Path,
+) -> None:
+    """Of every page of the hub's organiser, a team, and a curator."""
+    async with hub_with_blue(tmp_path) as hub:
+        await _fill(hub)
+        web, buttons = Visitor(hub.client), {}
+        for who, start in (("organiser", "/organise"), ("blue", "/team"), ("curator", "/curate")):
+            hub.client.session.cookie_jar.clear()
+            await web.sign_in(hub.tokens[who], start)
+            buttons |= offered(await crawled(web, ("/", start), ASIDE))
+        assert len(buttons) > 100
+        for who in ("its", "other"):
+            hub.client.session.cookie_jar.clear()
+            await web.sign_in(hub.tokens[who], "/organise")
+            own = offered(await crawled(web, ("/organise",), ASIDE))
+            before = await hub.running.do("audit.list")
+            for key in buttons.keys() - own.keys():
+                answer = await buttons[key].press(web, TEXTS, FILES)
+                assert answer.status in (FORBIDDEN, UNKNOWN), (who, key, answer.said)
+            assert await hub.running.do("audit.list") == before
 
-
-ASIDE = ("/static/", "/docs", "/api/", "/c/other", "/sign-up/")
-"""How addresses begin that are the same for everybody."""
 
 PLACES = {"server": BLUE, "phase": "test", "task": "INT", "article": ARTICLE, "number": "1",
           "id": "1", "run": "blue-run", "corpus": "demo", "version": "1", "team": "blue",

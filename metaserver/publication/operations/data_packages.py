@@ -69,10 +69,12 @@ def check_release(
     *,
     gold: bool,
     confirmed: bool,
+    challenge: str | None = None,
 ) -> None:
     """Raise `RefusedError` if a package may not be released; slow for large gold.
 
-    `others` are the other phases, `confirmed` that teams would have test articles beforehand.
+    `other_phases` are all others, `confirmed` that teams would have test articles beforehand, which
+    who organises one `challenge` alone cannot confirm for another.
     """
     hidden = guarded(running, now)
     if gold and hidden:
@@ -86,15 +88,24 @@ def check_release(
     for phase in other_phases:
         if not guarded(phase, now):
             continue
+        own = challenge in (None, phase.phase.challenge)
+        name = f"the test phase {phase.name}" if own else "a test phase of another challenge"
         theirs = set(phase.positions) | _gold_articles(phase)
         if shared := labelled & theirs:
             message = (
-                f"the gold has {_named(shared)} of the test phase {phase.name}, which is not"
-                " frozen: release the articles alone"
+                f"the gold has {_named(shared)} of {name}, which is not frozen:"
+                " release the articles alone"
             )
             raise RefusedError(Refusal.STATE, message, field="without_gold")
-        if (shared := positions & theirs) and not confirmed:
-            raise _unconfirmed(f"it has {_named(shared)} of the test phase {phase.name}")
+        if not (shared := positions & theirs):
+            continue
+        if not own:
+            message = (
+                f"it has {_named(shared)} of {name}: ask an organiser of the hub to release it"
+            )
+            raise RefusedError(Refusal.STATE, message, field="test_articles")
+        if not confirmed:
+            raise _unconfirmed(f"it has {_named(shared)} of {name}")
     if hidden and not confirmed:
         raise _unconfirmed(f"phase {running.name} is a test phase")
 
@@ -189,7 +200,7 @@ async def release(hub: HubContext, caller: Caller, request: DataRelease) -> JobD
     running = hub.phase(request.phase)
     if request.gold and request.without_gold:
         raise RefusedError(Refusal.INVALID, "choose one of the two", field="without_gold")
-    await _check(hub, running, request)
+    await _check(hub, caller, running, request)
     work = partial(_release, hub, caller, request)
     job, is_new = await begun_alone(hub, caller, KIND, running.name, work)
     if not is_new:
@@ -198,7 +209,9 @@ async def release(hub: HubContext, caller: Caller, request: DataRelease) -> JobD
     return job
 
 
-async def _check(hub: HubContext, running: RunningPhase, request: DataRelease) -> None:
+async def _check(
+    hub: HubContext, caller: Caller, running: RunningPhase, request: DataRelease
+) -> None:
     other_phases = [
         phase for phase in hub.phases.scheduler.phases.values() if phase.name != running.name
     ]
@@ -209,6 +222,7 @@ async def _check(hub: HubContext, running: RunningPhase, request: DataRelease) -
         hub.clock(),
         gold=_with_gold(running, request),
         confirmed=request.test_articles,
+        challenge=caller.challenge,
     )
 
 
@@ -240,7 +254,7 @@ async def _release(
             hub, DATA + made_data.sha256, data_file(hub, made_data.sha256), progress
         )
         progress.fix("storing")
-        await _check(hub, hub.phase(request.phase), request)
+        await _check(hub, caller, hub.phase(request.phase), request)
         await run_uncancelled(_store(hub, caller, request, made_data, shared_file))
     finally:
         await sweep_data(hub)
