@@ -128,6 +128,7 @@ def test_methods_are_ruled_on_in_context(hub: SetHub, visits: Visits) -> None:
     row.get_by_role("link", name="bob").click()
     expect(page.locator("#article p").first).to_be_visible()
     expect(page.get_by_role("button", name="Accept")).to_have_count(0)
+    expect(page.locator(".helm")).to_have_count(0)  # no bar without a button
 
 
 def test_a_ruling_without_scripts(hub: SetHub, visits: Visits) -> None:
