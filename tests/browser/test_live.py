@@ -147,6 +147,8 @@ def test_a_leaderboard_in_its_own_order_moves_its_rows_and_marks_them(site, visi
     expect(page.locator("#runs tr").first).to_have_attribute("data-moved", "up")
     expect(page.locator("#runs tr").nth(1)).to_have_attribute("data-moved", "down")
     expect(page.locator("#announce")).to_have_text("New order")
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate("document.getAnimations().length") == 0
 
 
 def test_figures_of_a_leaderboard_are_refreshed_in_place(site, visits):
