@@ -109,6 +109,29 @@ class AskedServer(msgspec.Struct, frozen=True, kw_only=True):
     late: bool = False
 
 
+UPLOADED = "uploaded file "
+"""How the name of an uploaded file's voice begins; no server's name has a blank."""
+
+
+class UploadedVoice(msgspec.Struct, frozen=True, kw_only=True):
+    """The annotations that came with an article in an uploaded file, as one more voice.
+
+    `name` is `uploaded file NAME`, `hits` the number of proteins and pairs that became candidates,
+    `lost` that of annotations and identifiers that were left out or read as others; `left_out` says
+    which and why, the first 20.
+    """
+
+    name: str
+    hits: int = 0
+    lost: int = 0
+    left_out: tuple[str, ...] = ()
+
+
+def is_uploaded(name: str) -> bool:
+    """Return whether a voice is an uploaded file's, and no server's."""
+    return name.startswith(UPLOADED)
+
+
 # -- consensus models: their training data and their quality ---------------------------------------
 
 

@@ -125,7 +125,7 @@ def read_bioc_json(path: Path, data: bytes) -> Iterator[ArticleDraft]:
                 [
                     (
                         passage.infons,
-                        _text_of(passage.text, [sentence.text for sentence in passage.sentences]),
+                        text_of(passage.text, [sentence.text for sentence in passage.sentences]),
                     )
                     for passage in document.passages or ()
                 ],
@@ -140,7 +140,7 @@ def read_bioc_xml(document: _Element) -> ArticleDraft:
         values = {infon.get("key", ""): infon.text or "" for infon in passage.iterfind("infon")}
         infons = msgspec.convert(values, _Infons)
         sentences = [sentence.text or "" for sentence in passage.iterfind("sentence/text")]
-        passages.append((infons, _text_of(passage.findtext("text"), sentences)))
+        passages.append((infons, text_of(passage.findtext("text"), sentences)))
     return _draft(document.findtext("id") or "", passages, line_of(document))
 
 
@@ -158,7 +158,7 @@ def _decode(path: Path, data: bytes) -> list[_Document]:
     return decoded if isinstance(decoded, list) else [decoded]
 
 
-def _text_of(text: str | None, sentences: Sequence[str]) -> str:
+def text_of(text: str | None, sentences: Sequence[str]) -> str:
     """Return a passage's text; libraries write an empty text beside the sentences."""
     return text if text and (text.strip() or not sentences) else " ".join(sentences)
 
@@ -187,8 +187,12 @@ def _is_title(infons: _Infons) -> bool:
 
 
 def _is_article(infons: _Infons) -> bool:
-    """Return whether a passage is not an entry in the list of references."""
-    return infons.section_type != "REF" and infons.type != "ref"
+    return not is_reference(infons.type, infons.section_type)
+
+
+def is_reference(kind: object, section: object) -> bool:
+    """Return whether a passage, by two of its infons, is an entry in the list of references."""
+    return section == "REF" or kind == "ref"
 
 
 # -- readers for full-text articles ----------------------------------------------------------------

@@ -10,6 +10,7 @@ from itertools import islice
 import msgspec
 
 from metaserver.base.compression import unpack
+from metaserver.base.curations import UPLOADED, UploadedVoice
 from metaserver.base.lanes import Asides
 from metaserver.base.publications import UNKNOWN, Publication
 from metaserver.base.records import ServerName
@@ -38,6 +39,7 @@ from metaserver.curation.mentions import (
 )
 from metaserver.curation.proteins import ReleaseProteins, curated, matched
 from metaserver.curation.store.requests import RequestAnswer, StoredRequest
+from metaserver.curation.uploaded import as_answer, stored_voice
 from metaserver.uniprot.directory import NamedEntry
 from scoring import Task
 
@@ -80,6 +82,7 @@ class CurationBasis(msgspec.Struct, frozen=True, kw_only=True):
     `version` is that of the request, `teams` has the team of each server that was asked, empty for
     none, `differences` are by task. `proteins` has each accession's names, `spans` are the places
     where servers or the hub saw a protein, `evidence` those that servers gave for an item.
+    `uploaded` are the annotations that came with the article, if there are any.
     `from_pdf`: the text was read out of a PDF. `publication` is what is known of the article's.
     """
 
@@ -92,6 +95,7 @@ class CurationBasis(msgspec.Struct, frozen=True, kw_only=True):
     proteins: Mapping[str, CuratedProtein] = {}
     spans: tuple[CandidateSpan, ...] = ()
     evidence: tuple[EvidenceSpan, ...] = ()
+    uploaded: UploadedVoice | None = None
     from_pdf: bool = False
     publication: Publication = UNKNOWN
 
@@ -160,14 +164,16 @@ def find_basis(
     """Return the basis of a request's answers so far; slow for a long text: call it in a thread."""
     text = unpack(request.text).decode("utf-8", "surrogatepass")
     result = find(request, answers, models, changed=changed)
+    stored, file = stored_voice(request), as_answer(request)
     remaining = MOST_EVIDENCE
     candidates = []
     for candidate in result.candidates:
         model = model_for(Task(candidate.task), request.options.method, models)
         calibration = f"{model.task} {model.gold}".strip() if model.calibrated else ""
-        candidates.append(
-            _shown(candidate, version, result.methods[candidate.task], calibration, remaining)
-        )
+        method = result.methods.get(candidate.task, "")
+        if candidate.by_file_alone:
+            method, calibration = UPLOADED.strip(), ""
+        candidates.append(_shown(candidate, version, method, calibration, remaining))
         remaining -= sum(len(vote.evidence) for vote in candidates[-1].votes)
     basis = CurationBasis(
         version=version,
@@ -176,12 +182,12 @@ def find_basis(
         candidates=tuple(candidates),
         differences=result.differences,
         relevant=result.relevant,
+        uploaded=None if stored is None else stored.voice,
         from_pdf=request.options.from_pdf,
         publication=request.options.publication,
     )
-    return placed(
-        basis, text, _sent(answers, set(basis.accessions())), names.entries(basis.accessions())
-    )
+    sent = _sent([*answers, *filter(None, [file])], set(basis.accessions()))
+    return placed(basis, text, sent, names.entries(basis.accessions()))
 
 
 def placed(

@@ -10,12 +10,14 @@ from typing import Any, Literal
 import msgspec
 
 from metaserver.base.compression import unpack, unpack_json
+from metaserver.base.curations import is_uploaded
 from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.lanes import Asides
 from metaserver.base.records import ServerName, TaskName
 from metaserver.base.structs import convert
 from metaserver.curation.asking import accepted
 from metaserver.curation.store.requests import RequestAnswer, StoredRequest
+from metaserver.curation.uploaded import as_answer
 from metaserver.tasks.ranked import hits_of
 from scoring import Hit, Task
 from scoring.consensus import (
@@ -41,9 +43,9 @@ Models = Mapping[str, ConsensusModel]
 
 
 class CandidateVote(msgspec.Struct, frozen=True, kw_only=True):
-    """A server's hit for a candidate.
+    """A server's hit for a candidate, or an uploaded file's (`uploaded file NAME`).
 
-    `part` is what it adds to the log-odds, null for methods without probabilities.
+    `part` is what it adds to the log-odds, null for methods without probabilities, and for a file.
     """
 
     server: str
@@ -71,9 +73,10 @@ class ScoredCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """A candidate: an accession (INT) or two (IPT), with the votes for it.
 
     `score` orders candidates; `probability` is null for methods without probabilities, and then a
-    score must not be read as a probability. `agreement` is the share of the servers that answered
-    which name it; votes' parts and `bias` sum to the log-odds. `new_since` is the version of the
-    request with which it came.
+    score must not be read as a probability. A candidate that an uploaded file alone names comes
+    after the others, with neither (the score is 0). `agreement` is the share of the servers that
+    answered which name it; votes' parts and `bias` sum to the log-odds. `new_since` is the version
+    of the request with which it came.
     """
 
     task: str
@@ -85,6 +88,12 @@ class ScoredCandidate(msgspec.Struct, frozen=True, kw_only=True):
     bias: float | None
     votes: tuple[CandidateVote, ...]
     new_since: int
+
+    @property
+    def by_file_alone(self) -> str:
+        """The uploaded file that names it if no server does, else empty."""
+        names = [vote.server for vote in self.votes]
+        return names[0] if names and all(map(is_uploaded, names)) else ""
 
 
 class ConsensusCandidate(ScoredCandidate, frozen=True, kw_only=True):
@@ -199,6 +208,8 @@ def find(
     """
     text = unpack(request.text).decode("utf-8", "surrogatepass")
     readings = [_Read(answer, text) for answer in accepted(answers).values()]
+    uploaded = as_answer(request)
+    file = None if uploaded is None else _Read(uploaded, text)
     candidates: list[ConsensusCandidate] = []
     methods, differences = {}, {}
     for task in RANKED:
@@ -208,6 +219,7 @@ def find(
             if task in reading.payloads
         }
         if not voted:
+            candidates += _of_file_alone(task, file, ())
             continue
         model = model_for(task, request.options.method, models)
         ranking = _ranked(request, model, voted, every=every)
@@ -221,7 +233,14 @@ def find(
                     name for name in ranking.answered if request.options.weights.get(name, 1) != 1
                 ),
             )
-        candidates += [_candidate(task, ranked, readings) for ranked in ranking.candidates]
+        listed = list(ranking.candidates)
+        if file is not None and not every:
+            shown = {_item(one) for one in listed}
+            whole = _ranked(request, model, voted, every=True).candidates
+            also = (one for one in whole if file.names(task, _item(one)))
+            listed += [one for one in also if _item(one) not in shown]
+        found = [_candidate(task, one, readings, file) for one in listed]
+        candidates += [*found, *_of_file_alone(task, file, found)]
     return FoundCandidates(
         candidates=tuple(candidates),
         relevant=tuple(vote for reading in readings for vote in reading.classes()),
@@ -278,6 +297,15 @@ class _Read:
         """Return whether it has a hit for an item."""
         return (task, item) in self._hits
 
+    def items(self, task: Task) -> Sequence[tuple[str, ...]]:
+        """Return the items of its hits of a task, in their order."""
+        return [item for of, item in self._hits if of == task]
+
+    def ranked(self, task: Task, item: tuple[str, ...]) -> tuple[int, float]:
+        """Return the rank and the confidence of its hit for an item."""
+        rank, confidence = self.payloads[task][self._hits[task, item]][-2:]
+        return rank, confidence
+
     def classes(self) -> Sequence[ClassVote]:
         """Return its opinion on the article's class, if it has one."""
         payload = self.payloads.get(Task.ACT)
@@ -301,10 +329,47 @@ class _Read:
         return {accession: sorted(each)[:MOST_MENTIONS] for accession, each in places.items()}
 
 
+def _item(ranked: RankedCandidate) -> tuple[str, ...]:
+    return (ranked.item,) if isinstance(ranked.item, str) else ranked.item
+
+
+def _of_file_alone(
+    task: Task, file: _Read | None, others: Sequence[ConsensusCandidate]
+) -> list[ConsensusCandidate]:
+    """Return the candidates of a task that an uploaded file names, and no server."""
+    named = {candidate.item for candidate in others}
+    items = [] if file is None else [item for item in file.items(task) if item not in named]
+    last = max((candidate.rank for candidate in others), default=0)
+    return [
+        ConsensusCandidate(
+            task=str(task),
+            item=item,
+            rank=rank,
+            score=0.0,
+            probability=None,
+            agreement=0.0,
+            bias=None,
+            votes=(_file_vote(task, item, file),),
+            new_since=file.version,
+            mentions=_mentions(item, [file]),
+        )
+        for rank, item in enumerate(items, start=last + 1)
+        if file is not None
+    ]
+
+
+def _file_vote(task: Task, item: tuple[str, ...], file: _Read) -> CandidateVote:
+    """Return the support of an uploaded file, which weighs nothing."""
+    rank, confidence = file.ranked(task, item)
+    return CandidateVote(
+        server=file.server, rank=rank, confidence=confidence, part=None, evidence="", taxid=None
+    )
+
+
 def _candidate(
-    task: Task, ranked: RankedCandidate, readings: Sequence[_Read]
+    task: Task, ranked: RankedCandidate, readings: Sequence[_Read], file: _Read | None
 ) -> ConsensusCandidate:
-    item = (ranked.item,) if isinstance(ranked.item, str) else ranked.item
+    item = _item(ranked)
     by_server = {answer.server: answer for answer in readings}
     votes = []
     for vote in ranked.votes:
@@ -319,13 +384,15 @@ def _candidate(
                 taxid=taxid,
             )
         )
+    if file is not None and file.names(task, item):
+        votes.append(_file_vote(task, item, file))
     return convert(
         ranked,
         ConsensusCandidate,
         task=str(task),
         item=item,
         votes=tuple(votes),
-        mentions=_mentions(item, readings),
+        mentions=_mentions(item, readings if file is None else [*readings, file]),
         new_since=min(answer.version for answer in readings if answer.names(task, item)),
     )
 

@@ -24,6 +24,7 @@ from metaserver.corpus.fingerprints import BLOCK, fingerprints, folded_text
 from metaserver.corpus.reader import article_of, read_drafts
 from metaserver.curation.pdf import PdfReader, is_pdf
 from metaserver.curation.ports import Challenges
+from metaserver.curation.uploaded import FileAnnotations, read_annotations
 from metaserver.exchange.http.client import HttpClient
 from metaserver.store.reader import ReadStore
 
@@ -39,10 +40,11 @@ _GZIP = b"\x1f\x8b"
 class FileArticle:
     """A file's article, with what the file says of its publication.
 
-    `from_pdf`: its text was read out of a PDF.
+    `annotations` came with it, in BioC. `from_pdf`: its text was read out of a PDF.
     """
 
     article: Article
+    annotations: FileAnnotations | None = None
     publication: Publication = UNKNOWN
     from_pdf: bool = False
 
@@ -111,6 +113,7 @@ def read_file(content: bytes, source: str, text_bytes: int) -> FileArticle:
         path = Path(folder) / name
         try:
             path.write_bytes(content)
+            data = read_bytes(path, FILE_RATIO * text_bytes)
             drafts = list(islice(read_drafts(path, FILE_RATIO * text_bytes), 2))
             articles = [article_of(path, draft) for draft in drafts]
         except InputError as error:
@@ -122,7 +125,11 @@ def read_file(content: bytes, source: str, text_bytes: int) -> FileArticle:
     article_read = Article(
         id=ArticleId(draft.id), text=article.text, title=article.title, source=name
     )
-    return FileArticle(article=article_read, publication=draft.publication)
+    return FileArticle(
+        article=article_read,
+        annotations=read_annotations(data, name, article.text),
+        publication=draft.publication,
+    )
 
 
 def folded_id(article: str) -> str:
@@ -246,7 +253,8 @@ async def fetch(
             tried.append(f"{source.name}: no XML, JSON, PDF or plain text")
             continue
         file_article = await read_article(pdfs, content, f"article{suffix}", text_bytes)
-        return replace(file_article, article=replace(file_article.article, source=source.name))
+        article_fetched = replace(file_article.article, source=source.name)
+        return replace(file_article, article=article_fetched, annotations=None)
     if tried:
         log.info("no source has article %r: %s", article, "; ".join(tried))
     raise not_there(article)

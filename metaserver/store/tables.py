@@ -607,6 +607,7 @@ requests = sa.Table(
     sa.Column("length", sa.Integer, nullable=False),  # of the text, in characters
     sa.Column("text", sa.LargeBinary),  # zstd; none: forgotten
     sa.Column("options", sa.LargeBinary, nullable=False),  # JSON: `requests.RequestOptions`
+    sa.Column("uploaded", sa.LargeBinary),  # zstd of JSON: `uploaded.StoredVoice`; none: no voice
     sa.Column("servers", sa.LargeBinary),  # JSON of `requests.AskedServer` when it ended
     sa.Column("release", sa.String, nullable=False),  # that answers are checked by
     sa.Column("expires_at", sa.Double, nullable=False, index=True),

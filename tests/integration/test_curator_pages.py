@@ -1,6 +1,7 @@
 """The curators' pages: who is let in, what forms say, and that nothing said is markup."""
 
 import html
+import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -303,3 +304,54 @@ async def test_nothing_that_is_said_is_markup(tmp_path: Path) -> None:
         assert "<script>alert" not in page.text
         assert "</script><script>" not in page.text
         assert "<script>alert" not in (await curator.get("/curate")).text
+
+
+async def test_annotations_of_an_uploaded_file_are_a_voice(tmp_path: Path) -> None:
+    def annotation(key: str, words: str, name: str) -> dict[str, Any]:
+        place = {"offset": 1_000 + TEXT.index(words), "length": len(words)}
+        infons = {"type": "Gene", "identifier": name}
+        return {"id": key, "text": words, "infons": infons, "locations": [place]}
+
+    known, alone = ACCESSIONS[:2]
+    named = [annotation("1", "EGFR", known), annotation("2", "GRB2", alone)]
+    named.append(annotation("3", "living", "Q99999"))
+    relation = {"infons": {"type": "PPI"}, "nodes": [{"refid": "1"}, {"refid": "2"}]}
+    passage = {"offset": 1_000, "text": TEXT, "annotations": named, "relations": [relation]}
+    async with curating(tmp_path) as (running, curator, servers):
+        for server in servers.values():
+            hit = {"dbid": known, "rank": 1, "confidence": 0.5}
+            server.answer = {"normalizations": [hit], "pairs": []}
+        form = FormData({"csrf": curator.csrf})
+        content = json.dumps({"documents": [{"id": "77", "passages": [passage]}]})
+        form.add_field("content", content.encode(), filename="mine.json")
+        async with curator.client.post("/curate", data=form) as response:
+            page = Page(response.status, await response.text(), str(response.url.path), {})
+        assert DESK.fullmatch(page.path), page.said
+        while "2 of 2 servers" not in page.said:
+            page = await curator.get(page.path)
+        assert "2/2 servers + file" in page.said
+        assert "no server names it, only the uploaded file mine.json" in page.said
+        assert "Q99999: unknown: not in UniProt test" in page.said
+        key = page.path.rpartition("/")[2]
+        for task, item in (("INT", alone), ("IPT", f"{known},{alone}")):
+            fields = {"kind": "accept", "task": task, "item": item, "row": "", "seen": "0"}
+            assert (await curator.post(f"{page.path}/decide", fields)).status == 200
+        await running.do("phases.update", phase="test", team_names="hidden")
+        ana = next(one for one in await running.do("curation.list") if one.curation == key)
+        found = await running.do("curation.get", curation=key)
+        assert (found.uploaded.hits, ana.accepted) == (3, 3)
+        places = {
+            (one.start, one.end) for one in found.spans if "uploaded file mine.json" in one.servers
+        }
+        assert places == {(0, 4), (TEXT.index("GRB2"), TEXT.index("GRB2") + 4)}
+        submitted = await curator.post(f"{page.path}/submit", undecided="true")
+        assert "Take it away" in submitted.said
+        for name, part in (
+            ("mitab", "proposed by uploaded file mine.json"),
+            ("bioc-json", "uploaded file mine.json:1"),
+            ("psi-xml", alone),
+            ("csv", alone),
+            ("json", "uploaded file mine.json"),
+        ):
+            exported = await running.do("curation.export", curation=key, format=name)
+            assert part in exported.content.decode(), name

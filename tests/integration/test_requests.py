@@ -40,6 +40,8 @@ from tests.waiting import patience
 
 MARK = re.compile(rb"mark:[0-9a-f]{16}")
 ARTICLE = DEMO / "articles" / "sample01.txt"
+NAMED = {"infons": {"identifier": ACCESSIONS[0]}, "locations": [{"offset": 0, "length": 4}]}
+ANNOTATED = msgspec.json.encode({"passages": [{"offset": 0, "text": TEXT, "annotations": [NAMED]}]})
 
 
 async def refusal(running: Running, caller: Caller, **values: Any) -> RefusedError:
@@ -348,7 +350,9 @@ async def test_a_request_that_was_read_before_it_was_taken_up_is_followed(tmp_pa
 async def test_requests_belong_to_their_token(tmp_path: Path) -> None:
     async with asked_hub(tmp_path, ["a"]) as (running, _):
         ana, bob = await curator(running), await curator(running, "bob")
-        asked = await running.do("consensus.ask", ana, text=TEXT, title="Mine", wait=20.0)
+        file = {"content": ANNOTATED, "source": "a.json"}
+        asked = await running.do("consensus.ask", ana, **file, title="Mine", wait=20.0)
+        assert asked.uploaded.hits == 1
         assert [one.title for one in await running.do("consensus.list", ana)] == ["Mine"]
         assert await running.do("consensus.list", bob) == []
         for name in ("get", "cancel", "forget"):
@@ -358,7 +362,8 @@ async def test_requests_belong_to_their_token(tmp_path: Path) -> None:
         with pytest.raises(RefusedError):
             await running.do("consensus.get", ana, request=asked.request)
         async with running.service.store.reading() as connection:
-            for table in ("request_answers", "requests WHERE text IS NOT NULL OR title != ''"):
+            kept = "requests WHERE text IS NOT NULL OR title != '' OR uploaded IS NOT NULL"
+            for table in ("request_answers", kept):
                 rows = await connection.exec_driver_sql(f"SELECT count(*) FROM {table}")
                 assert rows.scalar() == 0
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from metaserver.base.curations import is_uploaded
 from metaserver.base.publications import Publication
 from metaserver.curation import psi_mi
 from metaserver.curation.experiments import HOSTS, Experiment, Participant
@@ -178,8 +179,9 @@ def comments(
         yield item.note
     if experiment.type_is_by_rule:
         yield "type by rule"
-    if not item.servers:
-        yield "proposed by no server"
+    if all(is_uploaded(one.server) for one in item.servers):
+        file = "".join(one.server for one in item.servers)
+        yield f"proposed by {file}, by no server" if file else "proposed by no server"
     yield f"curator {item.curator or curation.curator}"
 
 

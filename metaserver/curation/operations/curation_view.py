@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.compression import pack, unpack
-from metaserver.base.curations import CurationStanding
+from metaserver.base.curations import CurationStanding, UploadedVoice
 from metaserver.base.publications import Publication
 from metaserver.base.structs import convert
 from metaserver.curation.basis import (
@@ -113,7 +113,8 @@ class CurationDetail(CurationSummary, frozen=True, kw_only=True):
     in the text, `evidence` those that servers gave for an item. `relevant` and `note` are the
     curator's, and so is `publication` if the curator mended it. `undecided` are candidates in their
     order; `undo` and `redo` are the keys of the events that the next undo, and the next redo, name,
-    empty for none. `notice` is what to mind about the text.
+    empty for none. `uploaded` are the annotations that came with the article. `notice` is what to
+    mind about the text.
     """
 
     own: bool
@@ -134,6 +135,7 @@ class CurationDetail(CurationSummary, frozen=True, kw_only=True):
     undecided: tuple[UndecidedItem, ...]
     undo: str
     redo: str
+    uploaded: UploadedVoice | None
     notice: str
 
 
@@ -212,6 +214,7 @@ def view(
         undecided=tuple(undecided(basis, state)),
         undo=next_undo(work.log),
         redo=next_redo(work.log),
+        uploaded=basis.uploaded,
         notice=NOTICE if basis.from_pdf else "",
     )
 

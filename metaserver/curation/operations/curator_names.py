@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from metaserver.base.curations import AskedServer
+from metaserver.base.curations import AskedServer, is_uploaded
 from metaserver.base.records import ServerName, TeamName
 from metaserver.base.viewer import Viewer
 from metaserver.curation.candidates import (
@@ -63,8 +63,8 @@ class CuratorNames:
         return self._names is not None
 
     def server(self, name: str) -> str:
-        """Return the name by which a server is shown."""
-        if self._names is None:
+        """Return the name by which a server is shown; an uploaded file keeps its own."""
+        if self._names is None or is_uploaded(name):
             return name
         return self._names.run(name, self._team(name), self._viewer)
 

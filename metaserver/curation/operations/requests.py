@@ -13,13 +13,19 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.compression import pack, unpack
-from metaserver.base.curations import UNFINISHED, AskedServer, RequestOptions, RequestState
+from metaserver.base.curations import (
+    UNFINISHED,
+    AskedServer,
+    RequestOptions,
+    RequestState,
+    UploadedVoice,
+)
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.publications import Publication, normal, plain_id
 from metaserver.base.records import Article, ArticleId, ServerName
 from metaserver.base.states import Role
 from metaserver.base.structs import convert
-from metaserver.curation.asking import LiveRequest
+from metaserver.curation.asking import LiveRequest, tasks_of
 from metaserver.curation.candidates import (
     ClassVote,
     ConsensusCandidate,
@@ -37,6 +43,7 @@ from metaserver.curation.proteins import NamedPlaces
 from metaserver.curation.store import requests
 from metaserver.curation.store.requests import StoredRequest
 from metaserver.curation.texts import GUARDED, FileArticle, fetch, not_there, read_article, with_id
+from metaserver.curation.uploaded import checked, stored_voice
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import GREATEST, Cutoff, Limit, Threshold, require_one_of
@@ -157,8 +164,9 @@ class RequestDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     `version` grows with each change; once it is `settled`, nothing changes any more. `deadline_at`
     is null while no server was asked. `methods` are those that made the candidates, by task, and so
-    are `differences`: with one, a candidate's probability is not to be relied on. `notice` is what
-    to mind about the text. Times are Unix seconds.
+    are `differences`: with one, a candidate's probability is not to be relied on. `uploaded` are
+    the annotations that came with the article, null for none. `notice` is what to mind about the
+    text. Times are Unix seconds.
     """
 
     request: str
@@ -178,6 +186,7 @@ class RequestDetail(msgspec.Struct, frozen=True, kw_only=True):
     methods: Mapping[str, str]
     differences: Mapping[str, PanelDifference]
     servers: tuple[AskedServer, ...]
+    uploaded: UploadedVoice | None
     candidates: tuple[ConsensusCandidate, ...]
     relevant: tuple[ClassVote, ...]
 
@@ -228,6 +237,10 @@ async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDe
         release=release,
         expires_at=now + days * DAY,
     )
+    if file_article.annotations is not None:
+        vocabulary, _ = hub.part(CurationParts).rules.vocabulary()
+        given = (file_article.annotations, tasks_of(stored), article.text, vocabulary)
+        stored = replace(stored, uploaded=await caller.aside(checked, *given))
     async with hub.store.reading() as connection:
         earlier = await requests.same_as(connection, stored)
     options = msgspec.structs.replace(stored.options, same_as=earlier)
@@ -483,6 +496,7 @@ async def _detail(hub: HubContext, caller: Caller, live: LiveRequest) -> Request
     if withheld:
         servers_asked = tuple(msgspec.structs.replace(server, hits=0) for server in servers_asked)
     stored = live.stored
+    uploaded = await caller.aside(stored_voice, stored)
     return RequestDetail(
         request=stored.id,
         article=stored.article,
@@ -501,6 +515,7 @@ async def _detail(hub: HubContext, caller: Caller, live: LiveRequest) -> Request
         methods=candidates_found.methods,
         differences=candidates_found.differences,
         servers=servers_asked,
+        uploaded=None if uploaded is None or withheld else uploaded.voice,
         candidates=candidates_found.candidates,
         relevant=candidates_found.relevant,
     )

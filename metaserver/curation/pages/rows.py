@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from annotators.baselines.sentences import INTERACTION, sentences
+from metaserver.base.curations import is_uploaded
 from metaserver.curation.basis import ShownCandidate
 from metaserver.curation.candidates import CandidateVote, PanelDifference
 from metaserver.curation.exports.finished import CuratedProtein
@@ -100,10 +101,22 @@ class CandidateRow:
         """The number of servers that answered, of which some named it."""
         candidate = self.candidate
         return (
-            round(len(candidate.votes) / candidate.agreement)
-            if candidate and candidate.agreement
-            else 0
+            round(self._servers / candidate.agreement) if candidate and candidate.agreement else 0
         )
+
+    @property
+    def _servers(self) -> int:
+        votes = self.candidate.votes if self.candidate else ()
+        return sum(not is_uploaded(vote.server) for vote in votes)
+
+    @property
+    def named_by(self) -> str:
+        """How many servers name it, and whether the uploaded file does."""
+        votes = self.candidate.votes if self.candidate else ()
+        plural = "" if self.answered == 1 else "s"
+        servers = f"{self._servers}/{self.answered} server{plural}" if self.answered else ""
+        file = "file" if len(votes) > self._servers else ""
+        return " + ".join(filter(None, [servers, file])) or "by hand"
 
     @property
     def likelihood(self) -> Likelihood | None:
@@ -117,13 +130,15 @@ class CandidateRow:
             return ""
         if self.outdated:
             return "no longer listed"
+        if self.candidate.by_file_alone:
+            return "file alone"
         return self.likelihood.words if self.likelihood else f"rank {self.candidate.rank}"
 
     @property
     def parts(self) -> Sequence[tuple[CandidateVote, str]]:
         """The votes for it, each with how it speaks for it if that is known."""
         votes = self.candidate.votes if self.candidate else ()
-        return [(vote, "" if vote.part is None else speaks(vote.part)) for vote in votes]
+        return [(vote, _words(vote)) for vote in votes]
 
     @property
     def prior(self) -> str:
@@ -136,6 +151,12 @@ class CandidateRow:
         """True for a pair that is most probably wrong, and not decided."""
         chance, undecided = self.probability, self.decision == "undecided"
         return self.task == Task.IPT and chance is not None and chance < UNLIKELY and undecided
+
+
+def _words(vote: CandidateVote) -> str:
+    if is_uploaded(vote.server):
+        return "not weighed"
+    return "" if vote.part is None else speaks(vote.part)
 
 
 def rows_of(detail: CurationDetail) -> Mapping[str, Sequence[CandidateRow]]:

@@ -21,6 +21,7 @@ from metaserver.store.tables import request_answers, requests, servers, teams
 class StoredRequest:
     """A request; `article` is the id of its article if it has one, `text` is compressed.
 
+    `uploaded` are the annotations that came with the article (`uploaded.StoredVoice`), compressed.
     `servers` are those of its end; `deadline_at` is None until servers are asked. Times are Unix
     seconds.
     """
@@ -38,6 +39,7 @@ class StoredRequest:
     length: int
     text: bytes
     options: RequestOptions
+    uploaded: bytes | None = None
     servers: tuple[AskedServer, ...] = ()
     release: str
     expires_at: float
@@ -218,7 +220,9 @@ async def forget(connection: AsyncConnection, request: str, expires_at: float) -
     await connection.execute(
         sa.delete(request_answers).where(request_answers.c.request_id == request)
     )
-    await change(connection, request, text=None, title="", article="", expires_at=expires_at)
+    await change(
+        connection, request, text=None, uploaded=None, title="", article="", expires_at=expires_at
+    )
 
 
 async def sweep(connection: AsyncConnection, now: float, keep: Collection[str]) -> int:

@@ -27,6 +27,7 @@ from metaserver.exchange.protocols.json_body import (
     CONTENT_TYPE,
     array,
     as_type,
+    clean,
     failed,
     member,
     read_json,
@@ -56,6 +57,8 @@ SESSION: Final = "{session}"
 _WORD: Final = re.compile(rb'\s*([^\s\x00-\x1f\x7f-\xff<>[\]{}"]+)(?:\s|\Z)')
 _LONGEST: Final = 200
 """The maximum length of a session's number."""
+_SHOWN: Final = 60
+"""The characters of a name that a note shows."""
 _BETWEEN: Final = re.compile(r"[,;|]")
 _NUMBER: Final = re.compile(r"[0-9]{1,10}")
 GENE: Final = "Gene"
@@ -331,14 +334,19 @@ class BiocReading:
         self._found = Findings(text, report, limits)
         self._accessions: defaultdict[str, list[str]] = defaultdict(list)  # by annotation
         self._whole = Places(text, options.offsets)
+        self.named: dict[tuple[int, int, str], None] = {}
+        """The places that name an accession: where they begin and end, and the accession."""
 
-    def read(self, value: Any, size: int) -> Value:
-        """Return the values of the contract in a collection, which came in so many bytes."""
+    def read(self, value: Any, size: int, starts: Sequence[int] | None = None) -> Value:
+        """Return the values of the contract in a collection, which came in so many bytes.
+
+        `starts` says where each passage begins in the text; without it, at its offset.
+        """
         self._found.size = size
         pointer, document = self.document(value)
         passages = list(_objects(document, "passages", pointer))
-        for at, passage in passages:
-            self._passage(at, passage)
+        for number, (at, passage) in enumerate(passages):
+            self._passage(at, passage, None if starts is None else starts[number])
         for at, holder in [(pointer, document), *passages]:
             for where, relation in _objects(holder, "relations", at):
                 self._relation(where, relation)
@@ -380,24 +388,31 @@ class BiocReading:
             raise PeerError(Outcome.SHAPE, message)
         return pointer, document
 
-    def _passage(self, pointer: str, passage: Mapping[str, Any]) -> None:
+    def _passage(self, pointer: str, passage: Mapping[str, Any], begin: int | None) -> None:
         start = member(passage, "offset", int, pointer)
+        begin = start if begin is None else begin
         text = passage.get("text")
         if isinstance(text, str) and (text.strip() or not passage.get("sentences")):
             places = Places(text, self._options.offsets)
         else:  # shared: many such passages must not take the time of as many texts
-            text, start, places = self._text, 0, self._whole
+            text, start, begin, places = self._text, 0, 0, self._whole
         annotations = list(_objects(passage, "annotations", pointer))
         for at, sentence in _objects(passage, "sentences", pointer):
             annotations += _objects(sentence, "annotations", at)
-        shift = self._shift(start, text, places, [annotation for _, annotation in annotations])
+        listed = [annotation for _, annotation in annotations]
+        shift = self._shift(start, begin, text, places, listed)
         if shift:
             self._report.note(f"{pointer}/annotations", f"offsets in the passage: moved by {shift}")
         for at, annotation in annotations:
-            self._annotation(at, annotation, start - shift, start, places)
+            self._annotation(at, annotation, start - shift, begin, places)
 
     def _shift(
-        self, start: int, text: str, places: Places, annotations: Sequence[Mapping[str, Any]]
+        self,
+        start: int,
+        begin: int,
+        text: str,
+        places: Places,
+        annotations: Sequence[Mapping[str, Any]],
     ) -> int:
         """Return the offset of a passage whose annotations count from its own beginning, else 0."""
         located = [
@@ -409,7 +424,7 @@ class BiocReading:
             isinstance(at, int)
             and isinstance(words, str)
             and text.startswith(words, places.code_point(at))
-            and not self._text.startswith(words, places.code_point(at - start) + start)
+            and not self._text.startswith(words, places.code_point(at - start) + begin)
             for at, words in located
         ]
         return start if start and fits and all(fits) else 0
@@ -429,11 +444,12 @@ class BiocReading:
         if len(locations) > 1:
             self._report.note(f"{pointer}/locations", "in pieces: the first is read")
         words = annotation.get("text")
+        span = None
         if locations:
             at, location = locations[0]
             first = member(location, "offset", int, at) - origin
             last = first + member(location, "length", int, at)
-            self._found.mention(
+            span = self._found.mention(
                 pointer,
                 places.code_point(first) + place,
                 places.code_point(last) + place,
@@ -446,6 +462,12 @@ class BiocReading:
             if name:
                 self._accessions[name].append(accession)
             self._found.normalization(accession, score)
+            if span is not None and (not isinstance(words, str) or self._stands(words, span)):
+                self.named[*span, accession] = None
+
+    def _stands(self, words: str, span: tuple[int, int]) -> bool:
+        """Return whether words stand at a place, or begin there if they are in pieces."""
+        return words.startswith(self._text[slice(*span)])
 
     def _named(self, infons: Mapping[str, Any], pointer: str) -> Iterator[str]:
         """Yield the accessions that the infons name."""
@@ -455,7 +477,8 @@ class BiocReading:
             for text in filter(None, map(str.strip, texts)):
                 accession = self._accession(text, f"{pointer}/infons/{key}", genes=genes)
                 if accession is None:
-                    self._report.note(f"{pointer}/infons/{key}", "names no UniProt accession")
+                    message = f"{clean(text[:_SHOWN])} names no UniProt accession"
+                    self._report.note(f"{pointer}/infons/{key}", message)
                 else:
                     yield accession
 

@@ -109,11 +109,11 @@ class Findings:
         kind: str,
         score: float | None = None,
         words: str | None = None,
-    ) -> None:
-        """Add a mention at a place in code points; `words` are those that the server sent.
+    ) -> tuple[int, int]:
+        """Add a mention at a place in code points; return where it begins and ends.
 
-        The place is in the part of the text that begins at `begin`. A place with two accessions is
-        one mention.
+        `words` are those that the server sent. The place is in the part of the text that begins at
+        `begin`. A place with two accessions is one mention.
         """
         self._count()
         begin, end = begin + self.begin, end + self.begin
@@ -136,6 +136,7 @@ class Findings:
             },
         )
         mention["confidence"] = max(confidence, mention["confidence"])
+        return begin, end
 
     def _at(self, pointer: str, begin: int, end: int, words: str) -> tuple[int, int]:
         place = aligned(self._text, begin, words)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from metaserver.base.compression import pack, pack_json
-from metaserver.base.curations import RequestOptions
+from metaserver.base.curations import RequestOptions, UploadedVoice
 from metaserver.base.errors import InputError, RefusedError
 from metaserver.base.lanes import Asides
 from metaserver.base.records import ServerName
@@ -22,6 +22,7 @@ from metaserver.curation.candidates import (
 )
 from metaserver.curation.combining import METHOD_TITLES
 from metaserver.curation.store.requests import RequestAnswer, StoredRequest
+from metaserver.curation.uploaded import StoredVoice
 from scoring import Task
 from scoring.consensus import METHODS, ConsensusModel, Member, model_text
 
@@ -153,3 +154,34 @@ def test_models_of_the_settings_are_read_once_and_checked(tmp_path: Path) -> Non
 
 def test_each_method_has_a_title() -> None:
     assert set(METHOD_TITLES) == set(METHODS)
+
+
+def test_an_uploaded_file_adds_candidates_and_changes_no_probability() -> None:
+    stored = StoredVoice(
+        voice=UploadedVoice(name="uploaded file x.json", hits=3),
+        payloads={
+            "INT": [["P62993", 1, 1.0], ["Q13480", 2, 0.5]],
+            "IPT": [["P00533", "P62993", 1, 1.0]],
+        },
+        mentions=[(11, "GRB2", "", "P62993")],
+    )  # fmt: skip
+    given = replace(request(cutoff=1), uploaded=pack_json(stored))
+    without = find(request(cutoff=2), ANSWERS, {"INT": MODEL})
+    found = find(given, ANSWERS, {"INT": MODEL})
+    assert found.differences == without.differences
+    by_item = {one.item: one for one in found.candidates}
+    assert len(by_item) == len(found.candidates)
+    for one in without.candidates:  # also the one below the cutoff, because the file names it
+        assert by_item[one.item].probability == one.probability
+    both = by_item["P62993",]
+    assert [(vote.server, vote.part is None) for vote in both.votes][-1] == (
+        stored.voice.name,
+        True,
+    )
+    assert (both.by_file_alone, both.mentions[0].servers) == ("", (stored.voice.name,))
+    for item in (("Q13480",), ("P00533", "P62993")):
+        alone = by_item[item]
+        assert (alone.probability, alone.by_file_alone) == (None, stored.voice.name)
+    assert [one.rank for one in found.candidates if one.task == "INT"] == [1, 2, 3]
+    silent = find(given, (), {"INT": MODEL})
+    assert {one.by_file_alone for one in silent.candidates} == {stored.voice.name}

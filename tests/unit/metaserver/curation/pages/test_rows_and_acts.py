@@ -59,6 +59,7 @@ DETAIL = CurationDetail(
     set="",
     article="1",
     title="",
+    uploaded=None,
     notice="",
     length=len(TEXT),
     curator="curator ana",
