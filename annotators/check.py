@@ -99,7 +99,7 @@ def server_url(url: str) -> str:
     except ValueError:  # such as half an IPv6 address
         pass
     raise BadInputError(
-        "URL", f"{url!r} is no URL; expected http://HOST:PORT/ or https://HOST/PATH"
+        "URL", f"{url!r} is not a URL; expected http://HOST:PORT/ or https://HOST/PATH"
     )
 
 
@@ -142,7 +142,9 @@ async def _annotate(
             return _taken(name, start, note=f"fault {fault.faultCode}: register with `text` only")
         message = f"fault {fault.faultCode}: {fault.faultString!s:.200}"
         if name in FORGIVEN:
-            return _taken(name, start, warnings=[f"{message}; a hub counts it as no answer"])
+            return _taken(
+                name, start, warnings=[f"{message}; a hub counts this as a failed attempt"]
+            )
         return _taken(name, start, message)
     except (aiohttp.ClientError, TimeoutError, ValueError, Error) as error:
         reached = not isinstance(error, aiohttp.ClientConnectorError)
@@ -164,10 +166,10 @@ async def _state(session: aiohttp.ClientSession, url: str) -> SelfTestStep:
     except (aiohttp.ClientError, TimeoutError) as error:
         return _taken(name, start, reason(error))
     except (ValueError, Error) as error:
-        missing = f"{reason(error)}; a missing method should be answered by a fault"
+        missing = f"{reason(error)}; expected a fault if the server has no such method"
         return _taken(name, start, warnings=[missing])
     said = state.get("state") if isinstance(state, dict) else None
-    away = [f"the server says it is {said}"] if said in UNAVAILABLE else []
+    away = [f"the server reports the state {said}"] if said in UNAVAILABLE else []
     return _taken(name, start, *away, warnings=_state_problems(state), note=f"{state!s:.200}")
 
 
@@ -196,7 +198,8 @@ def _state_problems(state: Any) -> Iterator[str]:
     if not isinstance(state.get("version"), str):
         yield f"state.version: expected string, got {state.get('version')!r}"
     if type(state.get("max_concurrent")) is not int or state["max_concurrent"] < 1:
-        yield f"state.max_concurrent: expected int >= 1, got {state.get('max_concurrent')!r}"
+        yield "state.max_concurrent: expected an int of 1 or more, got"
+        f" {state.get('max_concurrent')!r}"
 
 
 def _taken(
@@ -213,7 +216,9 @@ async def call(session: aiohttp.ClientSession, url: str, method: str, *params: A
         raise ValueError(f"HTTP status {response.status}; expected 200")
     content = _plain(content)
     if b"<!DOCTYPE" in content.partition(b"<methodResponse")[0]:
-        raise ValueError("a document type declaration; the hub refuses it")
+        raise ValueError(
+            "the answer has a document type declaration; expected none, since a hub refuses it"
+        )
     try:
         return _value(content, response.charset)
     except Fault:
@@ -252,7 +257,9 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     async for piece in response.content.iter_any():
         content += piece
         if len(content) > MAX_ANSWER_BYTES:
-            raise ValueError(f"more than {MAX_ANSWER_BYTES:,} bytes, a hub's limit by default")
+            raise ValueError(
+                f"more than {MAX_ANSWER_BYTES:,} bytes, a hub's default limit (limits.answer_bytes)"
+            )
     return bytes(content)
 
 
@@ -313,13 +320,13 @@ def _value(content: bytes, charset: str | None) -> Any:
 def reason(error: Exception) -> str:
     """Say what is wrong with a call that failed."""
     if isinstance(error, TimeoutError):
-        return "no answer in time (see --timeout)"
+        return "no complete answer within the time limit (--timeout)"
     if isinstance(error, aiohttp.ClientConnectorError) and not isinstance(
         error, aiohttp.ClientSSLError
     ):
         number = error.os_error.errno or 0  # none for several addresses, negative for a name
         why = os.strerror(number) if number > 0 else str(error.os_error)
-        return f"no connection to {error.host}:{error.port}: {why}; is the server started?"
+        return f"no connection to {error.host}:{error.port}: {why}; has the server been started?"
     return str(error) or type(error).__name__
 
 

@@ -200,7 +200,7 @@ def _interaction(found: Checked, path: str, value: list[Any]) -> list[Any]:
     found.sent += 1
     if len(value) != 2:
         expected = "[boolean relevant, double confidence]"
-        found.broken.append(f"{path}: expected {expected}, got {len(value)} values")
+        found.broken.append(f"{path}: expected {expected}, got array of {len(value)}")
         return []
     relevant = found.read(value[0], bool, f"{path}[0]")
     confidence = found.read(value[1], float, f"{path}[1]")
@@ -247,14 +247,14 @@ def _check_ranked(found: Checked, hits: list[tuple[str, dict[str, Any]]]) -> Non
         _confident(found, here, f"{here}.confidence", hit.get("confidence"))
         for key in IDENTIFIERS:
             if key in hit and not ACCESSION.fullmatch(hit[key]):
-                message = f"{hit[key]!r:.60} is not an accession; expected six or ten characters"
+                message = f"{hit[key]!r:.60} is not an accession; expected 6 or 10 characters"
                 found.drop(here, f"{here}.{key}", f"{message}, like P04637")
         if (rank := hit.get("rank")) is not None:
             if rank < 1:
                 found.drop(here, f"{here}.rank", f"expected 1 or more, got {rank}")
             _once(found, here, f"{here}.rank", rank, ranks)
         elif ranked:
-            found.drop(here, f"{here}.rank", "missing, though other hits have one")
+            found.drop(here, f"{here}.rank", "missing; other hits of the list have a rank")
         _once(
             found, here, here, tuple(sorted(hit[key] for key in IDENTIFIERS if key in hit)), items
         )

@@ -311,7 +311,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """Return the HTTP client's limits."""
         return HttpLimits(
             connect=self.limits.connect,
-            answer=Limits(bytes=self.limits.answer_bytes, values=self.limits.answer_values),
+            answer=Limits(
+                bytes=self.limits.answer_bytes,
+                values=self.limits.answer_values,
+                settings="limits.answer_",
+            ),
         )
 
     def key_file(self) -> Path:

@@ -97,8 +97,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
             max_length=2_000,
             title="URL",
             description="Where it listens: http://HOST:PORT/PATH, or https. The hub must be able to"
-            " reach it. A user, password or query in it is shown to nobody again: *** stands for"
-            " what is kept.",
+            " reach it. A user, password or query in it is never shown again: *** stands for the"
+            " stored value.",
         ),
     ]
     protocol: Annotated[
@@ -108,8 +108,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             pattern=r"^[A-Za-z0-9_.:/]{1,200}$(?!\n)",
-            description="The XML-RPC method that annotates; keep this unless yours has another"
-            " name.",
+            description="The XML-RPC method that annotates. Change it only if your server's"
+            " method has another name.",
         ),
     ] = "Annotator.getAnnotation"
     parameters: Annotated[
@@ -143,7 +143,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=2_000,
-            description="Settings of the protocol, NAME=VALUE, one per line. Most need none.",
+            description="Settings of the protocol, one NAME=VALUE per line. Most servers need"
+            " none.",
             extra={"input": "long"},
         ),
     ] = ""

@@ -83,7 +83,10 @@ def _pdf_of(content: bytes, name: str, limit: int) -> bytes | None:
     if not is_pdf(content) and stem_and_suffix(Path(name))[1] != ".pdf":
         return None
     if len(content) > limit:
-        message = f"{len(content):,} bytes; a PDF has at most {limit:,}"
+        message = (
+            f"{name}: the PDF has {len(content):,} bytes; expected at most {limit:,},"
+            f" {FILE_RATIO} times curation.text_bytes"
+        )
         raise RefusedError(Refusal.TOO_LARGE, message, field="content")
     return content
 
@@ -96,7 +99,11 @@ def _file_name(source: str) -> str:
     """Return the name of a file without its folders; `RefusedError` for what is none."""
     name = Path(source.replace("\\", "/")).name or "article"
     if name == ".." or not name.isprintable() or len(name.encode()) > 200:
-        raise RefusedError(Refusal.INVALID, "expected a file's name", field="source")
+        raise RefusedError(
+            Refusal.INVALID,
+            "expected the name of a file, at most 200 bytes of printable characters",
+            field="source",
+        )
     return name
 
 
@@ -250,7 +257,7 @@ async def fetch(
             continue
         suffix = next((suffix for name, suffix in SUFFIXES.items() if name in kind), None)
         if suffix is None:
-            tried.append(f"{source.name}: no XML, JSON, PDF or plain text")
+            tried.append(f"{source.name}: expected XML, JSON, PDF or plain text")
             continue
         file_article = await read_article(pdfs, content, f"article{suffix}", text_bytes)
         article_fetched = replace(file_article.article, source=source.name)

@@ -27,8 +27,12 @@ class AttemptQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     server: ServerField
     phase: InPhase = None
-    since: Annotated[float, Meta(ge=0, description="Begun at or after, Unix seconds")] = 0.0
-    before: Annotated[float | None, Meta(description="Begun before, Unix seconds")] = None
+    since: Annotated[
+        float, Meta(ge=0, description="Only attempts begun at or after this time, in Unix seconds")
+    ] = 0.0
+    before: Annotated[
+        float | None, Meta(description="Only attempts begun before this time, in Unix seconds")
+    ] = None
     outcome: Annotated[Outcome | None, Meta(description="Only attempts with this outcome")] = None
     article: Annotated[str | None, Meta(description="Only attempts for this article")] = None
     limit: Limit = PAGE
@@ -39,7 +43,12 @@ class OneAttempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     server: ServerField
     article: Annotated[str, Meta(description="The article's id")]
-    number: Annotated[int, Meta(ge=1, le=GREATEST, description="1, 2, ... for this article")]
+    number: Annotated[
+        int,
+        Meta(
+            ge=1, le=GREATEST, description="The number of the attempt for this article: 1, 2, ..."
+        ),
+    ]
     phase: InPhase = None
 
 

@@ -39,7 +39,9 @@ class OneBoard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class OneFrozen(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A frozen board, in one view."""
 
-    board: Annotated[str, Meta(max_length=32, description="Its id, the end of its link")]
+    board: Annotated[
+        str, Meta(max_length=32, description="The frozen board's id: the last part of its link")
+    ]
     view: ViewField = ""
     articles: ArticlesField | None = None
 

@@ -102,7 +102,7 @@ class BundleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     content: Content = b""
     sample: Annotated[
         Literal["", "interactions", "names", "biotopes"],
-        Meta(description="In place of a bundle: a small one that ships with the hub"),
+        Meta(description="Instead of a bundle: a small example that comes with the hub"),
     ] = ""
     challenge: Named = ""
     release: Annotated[str, Meta(description="The UniProt release of phases without one")] = ""
@@ -121,7 +121,7 @@ class ChallengeCopy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """A challenge to be made again under another name: without dates and the teams' runs."""
 
     challenge: ChallengeField
-    name: Annotated[str, Meta(pattern=NAME, description="The name of the new one")]
+    name: Annotated[str, Meta(pattern=NAME, description="The name of the new challenge")]
 
 
 class BundleFault(msgspec.Struct, frozen=True, kw_only=True):

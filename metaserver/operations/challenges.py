@@ -37,9 +37,13 @@ class NewChallenge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     challenge: Annotated[
         NewName,
-        Meta(title="Name", description=f"Its name in addresses and files, for good: {NAME_HELP}"),
+        Meta(
+            title="Name",
+            description="Its name in addresses and files, which cannot be changed later:"
+            f" {NAME_HELP}",
+        ),
     ]
-    title: Annotated[Title, Meta(description="What people call it: “BioCreative 2026”")] = ""
+    title: Annotated[Title, Meta(description="Its full title, such as “BioCreative 2026”")] = ""
     timezone: Zone = "UTC"
 
 

@@ -44,7 +44,7 @@ Title: TypeAlias = Annotated[
     str, Meta(max_length=200, pattern=_PRINTABLE, description="A title for people")
 ]
 Text: TypeAlias = Annotated[str, Meta(max_length=2_000, pattern=_PRINTABLE)]
-Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="The most entries to return")]
+Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="The maximum number of entries")]
 Threshold: TypeAlias = Annotated[
     Annotated[float, Meta(ge=0, lt=1)] | None,
     Meta(description="Least probability; none: the model's"),

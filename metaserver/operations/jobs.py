@@ -40,7 +40,10 @@ class JobQuery(OneJob, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A job by id, returned when it has ended or after `wait` seconds."""
 
     wait: Annotated[
-        float, Meta(ge=0, le=LONGEST_WAIT, description="Wait for its end, so many seconds at most")
+        float,
+        Meta(
+            ge=0, le=LONGEST_WAIT, description="Wait for the job's end, at most this many seconds"
+        ),
     ] = 0.0
 
 

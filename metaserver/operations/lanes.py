@@ -53,7 +53,8 @@ class Suspension(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     server: ServerField
     reason: Annotated[
-        str, Meta(min_length=1, max_length=500, description="The reason that its team sees")
+        str,
+        Meta(min_length=1, max_length=500, description="The reason, which the server's team sees"),
     ]
     phase: InPhase = None
 
@@ -62,7 +63,9 @@ class Requeue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Given-up articles to send a server again."""
 
     server: ServerField
-    articles: Annotated[tuple[str, ...], Meta(description="Their ids; none: all given up")] = ()
+    articles: Annotated[
+        tuple[str, ...], Meta(description="The articles' ids; none: all that were given up")
+    ] = ()
     phase: InPhase = None
 
 
@@ -192,7 +195,7 @@ async def pause(hub: HubContext, caller: Caller, request: InLane) -> ServerDetai
 
 @operation("Servers.cancel", "POST /servers/{server}/cancel", Role.TEAM, scope=Scope.PHASE)
 async def cancel(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
-    """Pause a server and drop what is in flight to it: sent again later, not charged."""
+    """Pause a server and drop its requests in flight: they are sent again later, uncounted."""
     registered, running = await lane_of(hub, caller, request)
     note = _audit_writer(caller, "servers.cancel", running, registered)
     await hub.phases.scheduler.lanes.cancel(running, registered, caller.name, note)
@@ -219,7 +222,7 @@ async def resume(hub: HubContext, caller: Caller, request: InLane) -> ServerDeta
 
 @operation("Servers.requeue", "POST /servers/{server}/requeue", Role.ORGANISER, scope=Scope.PHASE)
 async def requeue(hub: HubContext, caller: Caller, request: Requeue) -> Requeued:
-    """Send a server given-up articles again; earlier attempts are not charged."""
+    """Send a server the articles that were given up again; earlier attempts do not count."""
     registered, running = await lane_of(hub, caller, request)
     positions = [position_of(running, article) for article in request.articles] or None
     note = _audit_writer(caller, "servers.requeue", running, registered)

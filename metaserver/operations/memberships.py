@@ -37,7 +37,7 @@ InvitedRole = Annotated[
     Role, Meta(title="May do", description="Of a team: team. Of the hub: organiser or curator")
 ]
 Owner = Annotated[
-    bool, Meta(title="Owner", description="Also invites and removes members of the team")
+    bool, Meta(title="Owner", description="An owner also invites and removes members of the team")
 ]
 InvitedEmail = Annotated[
     str,
@@ -45,7 +45,7 @@ InvitedEmail = Annotated[
         pattern=rf"^({ADDRESS})?{END}",
         max_length=MAX_ADDRESS,
         title="E-mail",
-        description="Where the invitation is sent; empty: you hand the link out",
+        description="Address that the invitation is sent to; empty: you pass the link on yourself",
         extra=EMAIL,
     ),
 ]
@@ -165,7 +165,10 @@ async def invite(hub: HubContext, caller: Caller, request: NewInvitation) -> Inv
         of = (team_id, request.challenge)
         present = [[(one.team_id, one.challenge) for one in listed] for listed in (held, opened)]
         if max(listed.count(of) for listed in present) >= MOST:
-            raise RefusedError(Refusal.STATE, f"there are {MOST} members or invitations already")
+            raise RefusedError(
+                Refusal.STATE,
+                f"there are {MOST} members and open invitations already, which is the limit",
+            )
         mailbox = canonical(request.email) if request.email else ""
         sent = await people.count_links(connection, kind, now - DAY, mailbox) if mails else 0
         id_ = await people.add_link(
@@ -236,7 +239,7 @@ async def withdraw(hub: HubContext, caller: Caller, request: OneInvitationId) ->
 
 @operation("Memberships.change", "PATCH /memberships/{id}", Role.TEAM)
 async def change(hub: HubContext, caller: Caller, request: Ownership) -> None:
-    """Make a member an owner of the team, or no longer; the last owner stays owner."""
+    """Make a member an owner of the team, or end that; the last owner stays owner."""
     now = hub.clock()
     async with hub.store.writing() as connection:
         membership = await _membership(connection, caller, request.id, now)
@@ -251,7 +254,7 @@ async def change(hub: HubContext, caller: Caller, request: Ownership) -> None:
 
 @operation("Memberships.end", "POST /memberships/{id}/end", Role.READER, scope=Scope.TOKEN)
 async def end(hub: HubContext, caller: Caller, request: OneMembership) -> None:
-    """Remove a member, or leave; tokens that the member made end too.
+    """Remove a member, or leave the team; tokens that the member created end too.
 
     The last owner of a team makes another member owner first.
     """
@@ -276,12 +279,12 @@ def _check_role(request: NewInvitation) -> None:
     require_organiser_of(request.role, request.challenge)
     if request.role in OF_NO_TEAM:
         if request.team is not None:
-            message = f"who is invited as {request.role} belongs to no team"
+            message = f"must be empty: the role {request.role} belongs to no team"
             raise RefusedError(Refusal.INVALID, message, field="team")
         if request.owner:
             raise RefusedError(Refusal.INVALID, "only teams have owners", field="owner")
     elif request.role is not Role.TEAM:
-        raise RefusedError(Refusal.INVALID, "is team, organiser or curator", field="role")
+        raise RefusedError(Refusal.INVALID, "must be team, organiser or curator", field="role")
     elif request.team is None:
         raise RefusedError(Refusal.INVALID, "is required", field="team")
 
@@ -300,7 +303,9 @@ def _is_seen(caller: Caller, one: Token | PersonLink) -> bool:
 async def _team_id(connection: AsyncConnection, caller: Caller, name: str | None) -> int | None:
     """Return the id of a team of the caller; None for the hub itself, which is organisers'."""
     if not _may_see(caller, name):
-        raise RefusedError(Refusal.NOT_YOURS, "that is not your team", field="team")
+        raise RefusedError(
+            Refusal.NOT_YOURS, "you may do this only for your own team", field="team"
+        )
     if name is None:
         return None
     team = await teams.get(connection, TeamName(name))
@@ -317,7 +322,7 @@ async def _require_managing(
         return
     own = team_id is not None and _may_see(caller, team)
     if not own or (not caller.owner and await people.owners(connection, team_id or 0, now)):
-        message = "only an owner of the team does this, signed in as a person"
+        message = "only an owner of the team may do this, signed in with an account"
         raise RefusedError(Refusal.NOT_YOURS, message)
 
 
@@ -335,7 +340,9 @@ async def require_another_owner(connection: AsyncConnection, membership: Token, 
     if not membership.owner or membership.team_id is None:
         return
     if len(await people.owners(connection, membership.team_id, now)) < 2:
-        message = f"team {membership.team} would have no owner: make another member owner first"
+        message = (
+            f"team {membership.team} would have no owner left: make another member an owner first"
+        )
         raise RefusedError(Refusal.STATE, message)
 
 

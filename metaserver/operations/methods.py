@@ -34,7 +34,9 @@ from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import runs
 
-RunField = Annotated[str, Meta(max_length=64, description="The run: a server's or a file's name")]
+RunField = Annotated[
+    str, Meta(max_length=64, description="The run's name: that of its server or uploaded file")
+]
 _TICKED = Meta(max_length=20)
 Parts = Annotated[
     tuple[Part, ...], _TICKED, Meta(description="Parts of the articles that it reads")
@@ -55,7 +57,7 @@ Summary = Annotated[Long, Meta(description="The method in a few sentences")]
 Resources = Annotated[Long, Meta(description="Lexical resources, databases, tools")]
 Corpora = Annotated[Long, Meta(description="Corpora that it was trained or tuned on")]
 Contact = Annotated[
-    str, Meta(max_length=300, description="A person or an address; it is published")
+    str, Meta(max_length=300, description="A person or an address, which is published")
 ]
 LinkField = Annotated[
     str, Meta(max_length=500, description="A publication or the code: http:// or https://")
@@ -116,10 +118,12 @@ async def describe(hub: HubContext, caller: Caller, request: RunMethod) -> Metho
     run, teams = ServerName(request.run), _teams(running)
     team = teams.get(run)
     if run not in teams or not caller.viewer.owns(team):
-        message = f"there is no run {request.run!r} of yours in phase {running.name}"
+        message = f"your team has no run {request.run!r} in phase {running.name}"
         raise RefusedError(Refusal.UNKNOWN, message, field="run")
     if not _may_change(running, caller.viewer, team):
-        message = f"phase {running.name} is {running.state}: organisers alone may change it now"
+        message = (
+            f"phase {running.name} is {running.state}: only organisers may change the method now"
+        )
         raise RefusedError(Refusal.STATE, message, field="phase")
     values = cleaned(request)
     async with hub.store.writing() as connection:
@@ -138,7 +142,7 @@ async def describe(hub: HubContext, caller: Caller, request: RunMethod) -> Metho
 async def list_(hub: HubContext, caller: Caller, request: OnePhase) -> Sequence[MethodDetail]:
     """Return the methods of a phase's runs: to teams their own, to organisers all.
 
-    To everybody those that are described, once the phase is frozen and its scores are public.
+    Everybody else gets those that are described, once the phase is frozen and its scores public.
     """
     return await seen_methods(hub, hub.phase(request.phase), caller.viewer)
 
@@ -149,7 +153,7 @@ async def get(hub: HubContext, caller: Caller, request: OneMethod) -> MethodDeta
     for method in await seen_methods(hub, hub.phase(request.phase), caller.viewer):
         if method.run == request.run:
             return method
-    message = f"there is no method of {request.run!r} that you may see"
+    message = f"there is no description of the method of {request.run!r} that you may see"
     raise RefusedError(Refusal.UNKNOWN, message, field="run")
 
 
@@ -215,9 +219,9 @@ def _cleaned(name: str, text: str) -> str:
     lines = "" if name in ("contact", "link") else "\n\t"
     for letter in text:
         if unicodedata.category(letter) in NO_TEXT and letter not in lines:
-            message = f"has the character U+{ord(letter):04X}, which is no text here"
+            message = f"contains the character U+{ord(letter):04X}; expected printable text"
             raise RefusedError(Refusal.INVALID, message, field=name)
     if name == "link" and not re.fullmatch(LINK, text):
-        message = "must be the whole address of a page: it begins with http:// or https://"
+        message = "must be the full address of a page, beginning with http:// or https://"
         raise RefusedError(Refusal.INVALID, message, field=name)
     return text

@@ -41,7 +41,9 @@ class EventQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     server: ServerField
     phase: InPhase = None
-    since: Annotated[float, Meta(ge=0, description="From then on, Unix seconds")] = 0.0
+    since: Annotated[
+        float, Meta(ge=0, description="Only events from this time on, in Unix seconds")
+    ] = 0.0
 
 
 class StateEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,11 +57,15 @@ class StateEvent(msgspec.Struct, frozen=True, kw_only=True):
 class AuditQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A selection of audit log entries."""
 
-    subject: Annotated[str | None, Meta(description="Done to this team, server, phase ...")] = None
-    actor: Annotated[str | None, Meta(description="Done by: 'team blue', 'organiser ana'")] = None
+    subject: Annotated[
+        str | None, Meta(description="Only actions on this team, server, phase ...")
+    ] = None
+    actor: Annotated[
+        str | None, Meta(description="Only actions by, for example, 'team blue' or 'organiser ana'")
+    ] = None
     before: Annotated[
         Annotated[int, Meta(ge=0, le=2**53)] | None,
-        Meta(description="Older than the entry of this id"),
+        Meta(description="Only entries older than the entry with this id"),
     ] = None
     limit: Limit = 200
 

@@ -23,7 +23,7 @@ DELETE = "delete"
 """The word that confirms a deletion."""
 
 Name = Annotated[
-    Title, Meta(title="Your name", description="As your teams and the audit log show it")
+    Title, Meta(title="Your name", description="Your name as your teams and the audit log show it")
 ]
 Secret = Annotated[str, Meta(max_length=100, description="The last part of the link")]
 
@@ -108,11 +108,11 @@ async def rename(hub: HubContext, caller: Caller, request: NewPersonName) -> Non
 async def delete(hub: HubContext, caller: Caller, request: Deletion) -> None:
     """Delete the account of the person who is signed in, with their memberships and tokens.
 
-    Teams and runs stay. Who is the only owner of a team with other members hands it over first.
+    Teams and runs stay. The only owner of a team must first make another member its owner.
     """
     person, now = caller.require_person(), hub.clock()
     if request.confirm != DELETE:
-        raise RefusedError(Refusal.INVALID, f"write “{DELETE}” to confirm", field="confirm")
+        raise RefusedError(Refusal.INVALID, f"type “{DELETE}” to confirm", field="confirm")
     async with hub.store.writing() as connection:
         for token in await tokens.memberships(connection, now, person_id=person.id):
             if token.team_id is None:
@@ -172,5 +172,5 @@ def _seen(link: PersonLink | None) -> Invitation:
 
 
 def _dead() -> RefusedError:
-    message = "this invitation was used, taken back, or is too old"
+    message = "this invitation has been used, withdrawn, or has expired"
     return RefusedError(Refusal.UNKNOWN, message)

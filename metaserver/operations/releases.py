@@ -35,7 +35,9 @@ class EntrySearch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         str, Meta(max_length=MOST_LETTERS, description="Accession, symbol, or words of a name")
     ]
     taxon: Annotated[int, Meta(ge=0, le=2**31, description="Of this NCBI taxon; 0: any")] = 0
-    limit: Annotated[int, Meta(ge=1, le=MOST_FOUND, description="The most entries to return")] = 20
+    limit: Annotated[
+        int, Meta(ge=1, le=MOST_FOUND, description="The maximum number of entries")
+    ] = 20
 
 
 @operation("Releases.search", "GET /releases/{release}/entries", Role.CURATOR)

@@ -44,7 +44,7 @@ RunField = Annotated[
     str,
     Meta(
         max_length=200,
-        description="The run's name on the boards, or its team's if that is of one run only",
+        description="The run's name on the boards, or the team's own name for it if that is unique",
     ),
 ]
 
@@ -166,7 +166,7 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
 
 @operation("Runs.list", "GET /phases/{phase}/runs", Role.TEAM, scope=Scope.PHASE)
 async def list_(hub: HubContext, caller: Caller, request: RunsOf) -> Sequence[RunDetail]:
-    """Return the team's offline runs of a phase, in upload order; for organisers all teams'."""
+    """Return a phase's offline runs in upload order: the team's own; to organisers, all."""
     running = hub.phase(request.phase)
     if request.team is not None:
         caller.require_team(TeamName(request.team))
@@ -210,7 +210,7 @@ def require_open(hub: HubContext, running: RunningPhase, caller: Caller) -> None
     """Raise `RefusedError` for teams unless the phase is open, for organisers if it is closed."""
     state = running.state or running.phase.state(hub.clock())  # just loaded
     if state is PhaseState.CLOSED or (not caller.organiser and state not in OPEN_STATES):
-        message = f"phase {running.name} is {state}: its runs cannot be changed"
+        message = f"phase {running.name} is {state}: its runs can no longer be changed"
         raise RefusedError(Refusal.STATE, message, field="phase")
 
 
@@ -220,7 +220,9 @@ def filed(running: RunningPhase, name: str) -> FiledTask | OfflineTask:
     for filed_name, task in filed.items():
         if filed_name == name:
             return task
-    message = f"{name!r} takes no result files in phase {running.name}: {', '.join(filed)} do"
+    message = (
+        f"{name!r} has no result files in phase {running.name}; expected one of {', '.join(filed)}"
+    )
     raise RefusedError(Refusal.INVALID, message, field="task")
 
 
@@ -233,7 +235,7 @@ def require_capacity(running: RunningPhase, request: UploadRun, team: Team) -> N
     ]
     limit = running.phase.plan.limits.runs
     if request.run not in names and len(names) >= limit:
-        message = f"a team has {limit} offline runs of a task at most: delete one first"
+        message = f"a team may have {limit} offline runs per task (limits.runs): delete a run first"
         raise RefusedError(Refusal.STATE, message, field="run")
 
 
@@ -241,7 +243,9 @@ def read_run(running: RunningPhase, task: FiledTask | OfflineTask, content: byte
     """Read a result file, with its format's errors; slow for a large file."""
     scored = {scored.plugin.name: scored.gold for scored in running.boards.scoreboard.scored()}
     if isinstance(task, OfflineTask) and task.name not in scored:
-        message = f"phase {running.name} has no gold of {task.name} yet, by which a run is checked"
+        message = (
+            f"phase {running.name} has no gold for {task.name} yet, so that runs cannot be checked"
+        )
         raise RefusedError(Refusal.STATE, message, field="task")
     with tempfile.TemporaryDirectory(prefix="metaserver-run-") as folder:
         path = Path(folder) / "run.tsv"
@@ -261,7 +265,7 @@ def _read(running: RunningPhase, task: FiledTask | OfflineTask, content: bytes) 
         raise RefusedError(Refusal.INVALID, message, field="content")
     if not result.payloads:
         reported = "; ".join(map(str, result.problems[:MOST_REPORTED])) or "empty"
-        message = f"it has no valid answer: {reported}"
+        message = f"the file has no valid line: {reported}"
         raise RefusedError(Refusal.INVALID, message, field="content")
     return result
 
@@ -272,8 +276,10 @@ def _own(running: RunningPhase, caller: Caller, name: str) -> OfflineRun:
     named = [run for run in seen if run.name == name]
     named = named or [run for run in seen if run.own_name == name]
     if not named:
-        raise RefusedError(Refusal.UNKNOWN, f"there is no offline run {name!r}", field="run")
+        raise RefusedError(Refusal.UNKNOWN, f"there is no uploaded run {name!r}", field="run")
     if len(named) > 1:
-        message = f"is of several runs: say one of {', '.join(run.name for run in named)}"
+        message = (
+            f"is the name of several runs; expected one of {', '.join(run.name for run in named)}"
+        )
         raise RefusedError(Refusal.INVALID, message, field="run")
     return named[0]

@@ -56,14 +56,14 @@ from metaserver.store.teams import Team
 from metaserver.tasks.plugin import answered_tasks
 
 Auth = Annotated[
-    AuthKind, Meta(title="Credentials", description="How the hub proves itself to the server")
+    AuthKind, Meta(title="Credentials", description="How the hub proves its identity to the server")
 ]
 AuthName = Annotated[
     str,
     Meta(
         max_length=200,
         title="User or name",
-        description="The user (basic), or the name of the header, of the parameter or of the"
+        description="The user's name (basic), or the name of the header, of the parameter or of the"
         " member",
     ),
 ]
@@ -71,8 +71,8 @@ Secret = Annotated[
     str,
     Meta(
         max_length=4_000,
-        description="Password, token or key. It is stored encrypted and shown to nobody again;"
-        " empty keeps what is stored.",
+        description="Password, token or key. It is stored encrypted and never shown again;"
+        " leave it empty to keep the stored value.",
         extra=PASSWORD,
     ),
 ]
@@ -80,7 +80,7 @@ Certificate = Annotated[
     str,
     Meta(
         pattern=rf"^(?:(?:[0-9A-Fa-f]{{2}}:?){{31}}[0-9A-Fa-f]{{2}})?{END}",
-        description="The SHA-256 of its certificate, if no public authority signed it",
+        description="The SHA-256 of the server's certificate, if no public authority signed it",
     ),
 ]
 
@@ -92,7 +92,11 @@ class RegisterServer(ServerSettings, frozen=True, kw_only=True, forbid_unknown_f
 
     server: Annotated[
         NewName,
-        Meta(title="Name", description=f"Its name here and on the boards, for good: {NAME_HELP}"),
+        Meta(
+            title="Name",
+            description="Its name here and on the boards, which cannot be changed later:"
+            f" {NAME_HELP}",
+        ),
     ]
     auth: Auth = AuthKind.NONE
     auth_name: AuthName = ""
@@ -102,8 +106,8 @@ class RegisterServer(ServerSettings, frozen=True, kw_only=True, forbid_unknown_f
         bool,
         Meta(
             title="Serve curators",
-            description="Curators of databases may send it articles, beside its challenges, which"
-            " come first (docs/curators.md). You may withdraw this at any time.",
+            description="Curators of databases may also send it articles; challenges come first"
+            " (docs/curators.md). You can withdraw this at any time.",
         ),
     ] = False
     team: Annotated[str | None, Meta(description="The server's team; required of organisers")] = (
@@ -231,10 +235,17 @@ async def register(hub: HubContext, caller: Caller, request: RegisterServer) -> 
         theirs = await servers.list_all(connection, team.name)
         limit = _servers_a_team(hub)
         if sum(server.retired_at is None for server in theirs) >= limit:
-            raise RefusedError(Refusal.STATE, f"a team has {limit} servers at most: retire one")
+            raise RefusedError(
+                Refusal.STATE,
+                f"a team may have {limit} servers (limits.servers): retire a server first",
+            )
         if len(theirs) >= NAMES:  # a retired server keeps its name for ever
-            raise RefusedError(Refusal.STATE, f"a team has {NAMES} names at most: change a server")
-        message = f"the name {server.name!r} is taken: choose another"
+            raise RefusedError(
+                Refusal.STATE,
+                f"a team may use {NAMES} names of servers, retired servers included: change an"
+                " existing server instead",
+            )
+        message = f"the name {server.name!r} is taken: choose another name"
         if await runs.is_offline(connection, server.name):
             raise RefusedError(Refusal.STATE, message, field="server")
         try:
@@ -257,7 +268,7 @@ async def register(hub: HubContext, caller: Caller, request: RegisterServer) -> 
 class ServerAddress(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The address of a server that may not be registered yet."""
 
-    url: Annotated[str, Meta(max_length=2_000, description="Where it listens")]
+    url: Annotated[str, Meta(max_length=2_000, description="The address that it listens at")]
     protocol: Annotated[str, Meta(max_length=32, description="The protocol that it speaks")] = (
         "xmlrpc"
     )
@@ -323,7 +334,9 @@ async def update(hub: HubContext, caller: Caller, request: ServerChange) -> Serv
     """
     registered = await hub.server_in_use(caller, request.server)
     if hub.phases.scheduler.lanes.at_work(registered):
-        raise RefusedError(Refusal.STATE, "the server is at work; pause it before you change it")
+        raise RefusedError(
+            Refusal.STATE, "the server is being sent articles: pause it before you change it"
+        )
     values = {name: value for name, value in settings_of(request).items() if value is not None}
     if "url" in values:
         values["url"] = _url(values["url"], registered.server.url)
@@ -333,7 +346,9 @@ async def update(hub: HubContext, caller: Caller, request: ServerChange) -> Serv
     if "options" in values:
         values["options"] = _options(values["options"], stored.options, moved=moved)
     elif moved and shown_options(stored.options) != stored.options:
-        message = "have an address with a secret of the old place; enter them again"
+        message = (
+            "contain an address whose secret was stored for the old host: enter the options again"
+        )
         raise RefusedError(Refusal.INVALID, message, field="options")
     values["access"] = await access_of(hub, stored.access, request, url, moved=moved)
     server = _checked(msgspec.structs.replace(registered.server, **values))
@@ -360,9 +375,15 @@ async def retire(hub: HubContext, caller: Caller, request: OneServer) -> None:
 
 async def _owner(hub: HubContext, caller: Caller, team: str | None) -> Team:
     if caller.organiser and team is None:
-        raise RefusedError(Refusal.INVALID, "is required of an organiser", field="team")
+        raise RefusedError(
+            Refusal.INVALID,
+            "is required: the server's team, since you are an organiser",
+            field="team",
+        )
     if not caller.organiser and team not in (None, caller.team):
-        raise RefusedError(Refusal.NOT_YOURS, "that is not your team", field="team")
+        raise RefusedError(
+            Refusal.NOT_YOURS, "you may do this only for your own team", field="team"
+        )
     return await hub.team(team or caller.team or "")
 
 

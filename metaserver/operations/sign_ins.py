@@ -64,7 +64,11 @@ class SignIns:
         Raises `RefusedError` for what is no address, and for too many requests.
         """
         if not _is_address(email):
-            raise RefusedError(Refusal.INVALID, "is not an e-mail address", field="email")
+            raise RefusedError(
+                Refusal.INVALID,
+                "is not an e-mail address; expected one such as ana@example.org",
+                field="email",
+            )
         if not self.by_mail:
             raise RefusedError(Refusal.STATE, "this hub sends no mail: sign in with a token")
         self.count(caller)
@@ -73,7 +77,7 @@ class SignIns:
         async with self._hub.store.writing() as connection:
             await people.purge_links(connection, now, DAY)
             if await people.count_links(connection, kind, now - OPEN_SECONDS) >= OPEN:
-                message = "too many people sign in now"
+                message = "too many people are signing in"
                 raise RefusedError(Refusal.TOO_MANY, message, retry_after=OPEN_SECONDS)
             sent = await people.count_links(connection, kind, now - MAILBOX_SECONDS, mailbox)
             person = await people.of_address(connection, email)
@@ -91,7 +95,7 @@ class SignIns:
     def count(self, caller: Caller) -> None:
         """Count a try of a network address; `RefusedError` if it has had too many."""
         if wait := self._hub.part(SignInCounts).take(network_of(caller.origin)):
-            message = f"too many sign-ins from here: try again in {wait / 60:.0f} min"
+            message = f"too many sign-ins from your network: try again in {wait / 60:.0f} min"
             raise RefusedError(Refusal.TOO_MANY, message, retry_after=wait)
 
     async def is_bound(self, secret: str, browser: str) -> bool:
@@ -132,7 +136,11 @@ class SignIns:
             if right is not None and await people.use_link(connection, right.id, now):
                 return await _of_verified(connection, right.email, now)
             await people.count_try(connection, browser)
-        raise RefusedError(Refusal.INVALID, "is not the code in the newest mail", field="code")
+        raise RefusedError(
+            Refusal.INVALID,
+            "is not the code in the newest mail; expected 8 characters",
+            field="code",
+        )
 
     async def to_provider(
         self, caller: Caller, provider: Provider, browser: str, adds: Person | None = None
@@ -171,7 +179,8 @@ class SignIns:
             email = claims.email if believed and _is_address(claims.email) else ""
             if email and await people.of_address(connection, email):
                 message = (
-                    "an account has this address: sign in by mail, and add the provider under it"
+                    "there is an account with this address already: sign in by mail, then"
+                    " add the provider to your account"
                 )
                 raise RefusedError(Refusal.STATE, message)
             person = await people.add(
@@ -231,7 +240,7 @@ async def _heard(provider: Provider, answer: Awaitable[T]) -> T:
         return await answer
     except FAILURES as error:
         log.warning("sign-in by %s failed: %s", provider.settings.issuer, error)
-        message = "the provider's answer was not accepted: try again, or sign in another way"
+        message = "the provider could not confirm who you are: try again, or sign in another way"
         raise RefusedError(Refusal.STATE, message) from error
 
 
@@ -278,9 +287,9 @@ async def _capacity(
     for token in memberships:
         if token.id == membership:
             return token
-    raise RefusedError(Refusal.UNKNOWN, "that is none of your memberships", field="membership")
+    raise RefusedError(Refusal.UNKNOWN, "you have no such membership", field="membership")
 
 
 def _dead() -> RefusedError:
-    message = "this link or code was used, is too old, or belongs to another browser"
+    message = "this link or code has been used, has expired, or was asked for in another browser"
     return RefusedError(Refusal.UNKNOWN, message)

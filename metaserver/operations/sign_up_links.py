@@ -126,8 +126,8 @@ async def _confirmed(
     if kind is LinkKind.TOKEN:
         raise _dead()
     if tries >= sign_ups.NAMES:
-        message = f"{tries} names of teams that there are were tried with this link"
-        raise RefusedError(Refusal.STATE, f"{message}: ask the organisers for another")
+        message = f"{tries} team names that are taken were tried with this link, which is the limit"
+        raise RefusedError(Refusal.STATE, f"{message}: ask the organisers for another link")
     values = _corrected(sign_up, challenge, kind, request)
     name = values.get("team", sign_up.team)
     if await teams.is_taken(connection, name):
@@ -238,5 +238,5 @@ async def _again(connection: AsyncConnection, sign_up: SignUp) -> SignUp:
 
 
 def _dead() -> RefusedError:
-    message = "this link was used, is too old, or was replaced by a newer one"
+    message = "this link has been used, has expired, or was replaced by a newer link"
     return RefusedError(Refusal.UNKNOWN, message)

@@ -78,15 +78,20 @@ Address = Annotated[
     Meta(pattern=rf"^{ADDRESS}{END}", max_length=MAX_ADDRESS, description="The e-mail address"),
 ]
 People = Annotated[
-    str, Meta(min_length=1, max_length=2_000, description="Its people: a name a line")
+    str, Meta(min_length=1, max_length=2_000, description="The team's members, one name per line")
 ]
 Affiliation = Annotated[
-    str, Meta(max_length=200, pattern=_LINE, description="Their institution, or company")
+    str, Meta(max_length=200, pattern=_LINE, description="Your institution or company")
 ]
-Accepted = Annotated[str, Meta(max_length=40, description="The version of the terms accepted")]
-Code = Annotated[str, Meta(max_length=100, description="The invitation code, where one is needed")]
+Accepted = Annotated[
+    str, Meta(max_length=40, description="The version of the terms that you accept")
+]
+Code = Annotated[
+    str, Meta(max_length=100, description="The invitation code, if the challenge needs one")
+]
 TeamNamed = Annotated[
-    str, Meta(pattern=NAME, description=f"The team's name, for good: {NAME_HELP}")
+    str,
+    Meta(pattern=NAME, description=f"The team's name, which cannot be changed later: {NAME_HELP}"),
 ]
 
 
@@ -153,14 +158,14 @@ _APPROVABLE = (SignUpState.WAITING,)
 
 @operation("SignUps.begin", "POST /challenges/{challenge}/sign-ups", None)
 async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAnswer:
-    """Sign a team up: a link of confirmation is sent to its e-mail address.
+    """Sign up a team: a confirmation link is sent to its e-mail address.
 
     The answer is the same for every address.
     """
     challenge = await seen_challenge(hub, caller, request.challenge)
     site = network_of(caller.origin)
     if wait := hub.part(SignUpCounts).take(site):
-        message = f"too many sign-ups from here: try again in {wait / 60:.0f} min"
+        message = f"too many sign-ups from your network: try again in {wait / 60:.0f} min"
         raise RefusedError(Refusal.TOO_MANY, message, retry_after=wait)
     _require_open(challenge, request)
     now, mailbox = hub.clock(), canonical(request.email)
@@ -217,11 +222,13 @@ async def _require_room(
     count = partial(sign_ups.count, connection, challenge_id=challenge.id)
     undecided = (SignUpState.UNCONFIRMED, SignUpState.WAITING)
     if await count(undecided, origin=origin, since=since) >= OPEN_OF_ORIGIN:
-        message = "too many sign-ups from here wait to be confirmed: try again tomorrow"
+        message = (
+            "too many sign-ups from your network are waiting to be confirmed: try again tomorrow"
+        )
         raise RefusedError(Refusal.TOO_MANY, message, retry_after=DAY)
     unconfirmed = await count([SignUpState.UNCONFIRMED], since=since)
     if max(unconfirmed, await count([SignUpState.WAITING])) >= OPEN:
-        message = "too many sign-ups wait now: try again tomorrow, or write to the organisers"
+        message = "too many sign-ups are waiting: try again tomorrow, or write to the organisers"
         raise RefusedError(Refusal.STATE, message)
 
 
@@ -229,7 +236,7 @@ def _words(*, able: bool) -> str:
     if able:
         return (
             "A link is on its way to this address: open it within a day to confirm."
-            " Look among the unwanted mail if it does not come"
+            " If it does not arrive, look in your spam folder"
         )
     return "This hub sends no mail: an organiser will send you a link to confirm"
 
@@ -237,10 +244,13 @@ def _words(*, able: bool) -> str:
 def _require_open(challenge: Challenge, request: NewSignUp) -> None:
     page = challenge.page
     if page.sign_up is SignUpMode.CLOSED:
-        message = f"teams cannot sign up for {challenge.name}: write to its organisers"
+        message = (
+            f"teams cannot sign up for {challenge.title or challenge.name} here: write to"
+            " its organisers"
+        )
         raise RefusedError(Refusal.STATE, message, field="challenge")
     if page.sign_up is SignUpMode.CODE and digest(request.code) != challenge.code:
-        raise RefusedError(Refusal.INVALID, "is not the invitation code", field="code")
+        raise RefusedError(Refusal.INVALID, "is not the challenge's invitation code", field="code")
     require_terms(challenge, request.terms)
 
 
@@ -248,7 +258,7 @@ def require_terms(challenge: Challenge, accepted: str) -> None:
     """Raise `RefusedError` unless the newest terms were accepted."""
     page = challenge.page
     if page.terms and accepted != page.terms_version:
-        message = f"accept the terms of version {page.terms_version}"
+        message = f"accept the terms (version {page.terms_version}) to sign up"
         raise RefusedError(Refusal.INVALID, message, field="terms")
 
 
@@ -271,7 +281,7 @@ async def list_(hub: HubContext, caller: Caller, request: OneChallenge) -> Seque
 async def invite(hub: HubContext, caller: Caller, request: Invitations) -> Sequence[SignUp]:
     """Invite people by their addresses: each is sent a link, good for 14 days.
 
-    Who is invited is in once the link's form is filled in, whatever the way to sign up is.
+    An invited team takes part once it has filled in the form that the link opens.
     """
     challenge = await seen_challenge(hub, caller, request.challenge)
     async with hub.store.writing() as connection:
@@ -361,9 +371,7 @@ async def link(hub: HubContext, caller: Caller, request: OneSignUp) -> SignUpLin
         sign_up_known = await _known(connection, request.id)
         kind = NEXT_LINK.get(sign_up_known.state)
         if kind is None:
-            message = (
-                f"sign-up {sign_up_known.id} is {sign_up_known.state}: no link goes on with it"
-            )
+            message = f"sign-up {sign_up_known.id} is {sign_up_known.state}: it needs no link"
             raise RefusedError(Refusal.STATE, message, field="id")
         new_link = await sign_ups.make_link(connection, sign_up_known.id, kind, now)
         await sign_ups.change(connection, sign_up_known.id, mail_due=False)
@@ -381,7 +389,7 @@ async def link(hub: HubContext, caller: Caller, request: OneSignUp) -> SignUpLin
 
 def taken(name: str) -> RefusedError:
     """Return the refusal for a team name that is taken."""
-    message = f"there is a team {name!r} already: choose another name"
+    message = f"the team name {name!r} is taken: choose another name"
     return RefusedError(Refusal.STATE, message, field="team")
 
 
@@ -427,6 +435,6 @@ async def _waiting(
 ) -> SignUp:
     stored = await _known(connection, sign_up)
     if stored.state not in states:
-        message = f"sign-up {stored.id} is {stored.state}, it does not wait for approval"
+        message = f"sign-up {stored.id} is {stored.state}: it is not waiting for approval"
         raise RefusedError(Refusal.STATE, message, field="id")
     return stored

@@ -32,23 +32,26 @@ Email = Annotated[
         pattern=rf"^({ADDRESS})?{END}",
         max_length=MAX_ADDRESS,
         title="E-mail",
-        description="Its e-mail address, by which the organisers can reach it",
+        description="The e-mail address at which the organisers can reach the team",
         extra=EMAIL,
     ),
 ]
 TeamTitle = Annotated[
     Title,
-    Meta(title="Name of the team", description="Its name as people call it, shown beside its runs"),
+    Meta(title="Name of the team", description="The team's full name, shown beside its runs"),
 ]
 
 
-HOST_HELP = "It is the organisers' own: its runs are marked as baselines (organisers)"
+HOST_HELP = "The organisers' own team: its runs are marked as baselines (only organisers set this)"
 
 
 class NewTeam(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A new team."""
 
-    team: Annotated[NewName, Meta(title="Name", description=f"Its name for good: {NAME_HELP}")]
+    team: Annotated[
+        NewName,
+        Meta(title="Name", description=f"Its name, which cannot be changed later: {NAME_HELP}"),
+    ]
     title: TeamTitle = ""
     email: Email = ""
 
@@ -84,7 +87,7 @@ class NoticeChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         bool,
         Meta(
             title="Send an e-mail to the team's address as well",
-            description="Also to the team's address, if the hub is set up to send mail",
+            description="Also send notices to the team's e-mail address, if the hub can send mail",
         ),
     ] = False
 
@@ -124,7 +127,7 @@ async def create(hub: HubContext, caller: Caller, request: NewTeam) -> TeamDetai
             await teams.add(connection, TeamName(request.team), request.title, request.email)
         except sa.exc.IntegrityError as error:
             raise RefusedError(
-                Refusal.STATE, f"there is a team {request.team!r} already", field="team"
+                Refusal.STATE, f"the team name {request.team!r} is taken", field="team"
             ) from error
         await audit_log(connection, caller, "teams.create", request.team, title=request.title)
     return TeamDetail.of(await hub.team(request.team))
@@ -173,7 +176,7 @@ async def update(hub: HubContext, caller: Caller, request: TeamChange) -> TeamDe
     _require_own(caller, request.team)
     await hub.team(request.team)
     if request.host is not None and not caller.organiser:
-        raise RefusedError(Refusal.NOT_YOURS, "is for organisers to say", field="host")
+        raise RefusedError(Refusal.NOT_YOURS, "may be changed only by organisers", field="host")
     fields = ("title", "email", "host")
     values = {name: value for name in fields if (value := getattr(request, name)) is not None}
     if values:
@@ -205,7 +208,9 @@ async def set_notices(hub: HubContext, caller: Caller, request: NoticeChange) ->
     team = await hub.team(request.team)
     plan = _with_webhook(team.notices, request)
     if request.email and not team.email:
-        raise RefusedError(Refusal.INVALID, "the team has no address to send to", field="email")
+        raise RefusedError(
+            Refusal.INVALID, "the team has no e-mail address yet: enter one first", field="email"
+        )
     webhook, is_new = shown_webhook(plan.webhook), plan.secret != team.notices.secret
     async with hub.store.writing() as connection:
         await teams.change(connection, team.name, notices=plan)
@@ -225,7 +230,10 @@ def _with_webhook(stored: NoticePlan, request: NoticeChange) -> NoticePlan:
     except InputError as error:
         raise RefusedError(Refusal.INVALID, error.message, field="webhook") from error
     if MASK in request.webhook:
-        message = f"{MASK} keeps the stored webhook only at the same address: write the whole URL"
+        message = (
+            f"{MASK} stands for the stored webhook only while the address is the same:"
+            " enter the whole URL"
+        )
         raise RefusedError(Refusal.INVALID, message, field="webhook")
     return NoticePlan(
         webhook=request.webhook, secret=secrets.token_urlsafe(32), email=request.email
@@ -252,4 +260,4 @@ async def _servers(hub: HubContext, team: Team) -> Sequence[RegisteredServer]:
 
 def _require_own(caller: Caller, team: str) -> None:
     if not caller.viewer.owns(team):
-        raise RefusedError(Refusal.UNKNOWN, "that is not your team", field="team")
+        raise RefusedError(Refusal.UNKNOWN, "you may do this only for your own team", field="team")

@@ -38,8 +38,9 @@ Label = Annotated[
         max_length=100,
         pattern=rf"^[^\x00-\x1f\x7f]*{END}",
         title="Label",
-        description="Who or what holds it: “Ana's laptop”, “nightly script”. The audit log calls an"
-        " organiser by it.",
+        description="Person or program that uses the token: “Ana's laptop”, “nightly script”. The"
+        " audit"
+        " log shows it as an organiser's name.",
     ),
 ]
 Days = Annotated[
@@ -48,8 +49,9 @@ Days = Annotated[
         gt=0,
         le=3650,
         title="Days",
-        description="Days until it expires, no longer than the token that creates it; none: as long"
-        " as that one.",
+        description="Days until the token expires, at most as long as the token that creates it;"
+        " empty: as"
+        " long as that.",
     ),
 ]
 
@@ -75,7 +77,10 @@ class RevokedToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     id: Annotated[int, Meta(ge=1, le=GREATEST, description="The token's id, as in the list")]
     made_with_it: Annotated[
-        bool, Meta(description="Also all tokens that were created with it, and with these")
+        bool,
+        Meta(
+            description="Also revoke all tokens that were created with it, and in turn with these"
+        ),
     ] = False
 
 
@@ -84,7 +89,12 @@ class TokenQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     team: TeamField | None = None
     ended: Annotated[
-        int, Meta(ge=0, le=1_000, description="The most that are revoked or expired: the newest")
+        int,
+        Meta(
+            ge=0,
+            le=1_000,
+            description="How many revoked or expired tokens to return, the newest first",
+        ),
     ] = 200
 
 
@@ -130,7 +140,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Tokens.create", "POST /tokens", Role.TEAM, scope=Scope.CHALLENGE)
 async def create(hub: HubContext, caller: Caller, request: NewToken) -> IssuedToken:
-    """Create a token. A team creates its own, as team or reader; an organiser any.
+    """Create a token. A team creates its own (team or reader), an organiser any.
 
     The organiser of one challenge creates those of its organisers.
 
@@ -148,7 +158,10 @@ async def create(hub: HubContext, caller: Caller, request: NewToken) -> IssuedTo
         ends = None if request.days is None else now + request.days * DAY
         expires_at = tokens.last_moment(parent, ends)
         if await tokens.count(connection, team_id, request.challenge, now) >= MOST:
-            raise RefusedError(Refusal.STATE, f"there are {MOST} valid tokens already: revoke some")
+            raise RefusedError(
+                Refusal.STATE,
+                f"there are {MOST} valid tokens already, which is the limit: revoke a token first",
+            )
         token_id, secret = await tokens.issue(
             connection,
             request.role,
@@ -191,7 +204,9 @@ async def list_(hub: HubContext, caller: Caller, request: TokenQuery) -> Sequenc
     if caller.challenge is not None:
         name = None  # its organisers have no team
     if request.team not in (None, name):
-        raise RefusedError(Refusal.NOT_YOURS, "that is not your team", field="team")
+        raise RefusedError(
+            Refusal.NOT_YOURS, "you may do this only for your own team", field="team"
+        )
     async with hub.store.reading() as connection:
         team = None if name is None else await teams.get(connection, TeamName(name))
         if name is not None and team is None:
@@ -218,7 +233,9 @@ async def revoke(hub: HubContext, caller: Caller, request: RevokedToken) -> None
         if token is None or not caller.viewer.owns(token.team):
             raise RefusedError(Refusal.UNKNOWN, f"there is no token {request.id}", field="id")
         if token.person is not None:
-            message = f"token {request.id} is a person's membership: end that"
+            message = (
+                f"token {request.id} belongs to a person's membership: end the membership instead"
+            )
             raise RefusedError(Refusal.STATE, message, field="id")
         revoked = await tokens.revoke(
             connection, request.id, hub.clock(), made_with_it=request.made_with_it
@@ -245,7 +262,7 @@ async def whoami(_hub: HubContext, caller: Caller, _request: Nothing) -> Identit
 def require_organiser_of(role: Role, challenge: str | None) -> None:
     """Raise `RefusedError` if another than an organiser is to be of one challenge."""
     if challenge is not None and role is not Role.ORGANISER:
-        message = "only organisers are of one challenge"
+        message = "only an organiser's token can be limited to one challenge"
         raise RefusedError(Refusal.INVALID, message, field="challenge")
 
 
@@ -255,7 +272,7 @@ async def _parent(connection: AsyncConnection, caller: Caller, now: float) -> To
         return None
     parent = await tokens.get_valid(connection, caller.token_id, now)
     if parent is None:
-        raise RefusedError(Refusal.TOKEN, "this token is revoked or expired")
+        raise RefusedError(Refusal.TOKEN, "this token has been revoked, or has expired")
     return parent
 
 
@@ -265,11 +282,15 @@ def _owner(caller: Caller, request: NewToken) -> str | None:
         if request.role is Role.TEAM and request.team is None:
             raise RefusedError(Refusal.INVALID, "is required for a team's token", field="team")
         if request.role in OF_NO_TEAM and request.team is not None:
-            message = f"a token of role {request.role} has no team"
+            message = f"must be empty: a token with the role {request.role} belongs to no team"
             raise RefusedError(Refusal.INVALID, message, field="team")
         return request.team
     if request.role in OF_NO_TEAM:
-        raise RefusedError(Refusal.NOT_YOURS, "only organisers create such tokens", field="role")
+        raise RefusedError(
+            Refusal.NOT_YOURS, "only organisers may create tokens with this role", field="role"
+        )
     if request.team not in (None, caller.team):
-        raise RefusedError(Refusal.NOT_YOURS, "that is not your team", field="team")
+        raise RefusedError(
+            Refusal.NOT_YOURS, "you may do this only for your own team", field="team"
+        )
     return caller.team

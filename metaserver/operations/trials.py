@@ -64,7 +64,7 @@ class TriedArticle(ServerTest, frozen=True, kw_only=True, forbid_unknown_fields=
         str,
         Meta(
             max_length=MOST_ID,
-            description="In place of a text: an article of a training phase with released data",
+            description="Instead of a text: an article of a training phase with released data",
         ),
     ] = ""
 
@@ -199,7 +199,7 @@ async def try_(hub: HubContext, caller: Caller, request: TriedArticle) -> JobDet
 
 
 def _busy() -> RefusedError:
-    message = "an article is being tried on it: wait until that has ended"
+    message = "the server is being tried with another article: wait for the end of that trial"
     return RefusedError(Refusal.STATE, message, field="server")
 
 
@@ -210,14 +210,20 @@ async def _text(
     title = " ".join(request.title.split())
     if not request.article:
         if not request.text:
-            raise RefusedError(Refusal.INVALID, "is required", field="text")
+            raise RefusedError(
+                Refusal.INVALID,
+                "is required, unless you choose an article of a phase",
+                field="text",
+            )
         return f"{title}\n{request.text}" if title else request.text
     if title or request.text:
-        message = "leave title and text empty to send an article of the phase"
+        message = (
+            "cannot be sent together with a text: leave title and text empty, or choose no article"
+        )
         raise RefusedError(Refusal.INVALID, message, field="article")
     article = ArticleId(request.article)
     if running is None or not _may_try(hub, caller, running, article):
-        message = f"no article {request.article!r} of a training phase's released data can be tried"
+        message = f"article {request.article!r} is not in the released data of a training phase"
         raise RefusedError(Refusal.UNKNOWN, message, field="article")
     place = running.positions[article]
     [text] = await hub.store.article_texts(running.phase.corpus_id, range(place, place + 1))

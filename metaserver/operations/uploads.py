@@ -55,7 +55,7 @@ class UploadsOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     phase: PhaseField
     team: Annotated[
         TeamField | None,
-        Meta(description="The team (organisers); none: all that have uploaded a file"),
+        Meta(description="The team (for organisers); none: all teams that have uploaded a file"),
     ] = None
 
 
@@ -131,10 +131,12 @@ async def team_of(hub: HubContext, caller: Caller, team: str | None) -> Team:
     """Return a request's team: the caller's own, or the team an organiser names."""
     if caller.organiser and team is None:
         raise RefusedError(
-            Refusal.INVALID, "is required: an organiser says whose run it is", field="team"
+            Refusal.INVALID, "is required: the run's team, since you are an organiser", field="team"
         )
     if not caller.organiser and team not in (None, caller.team):
-        raise RefusedError(Refusal.NOT_YOURS, "that is not your team", field="team")
+        raise RefusedError(
+            Refusal.NOT_YOURS, "you may do this only for your own team", field="team"
+        )
     return await hub.team(team or caller.team or "")
 
 
@@ -161,13 +163,18 @@ async def require_upload(
         return
     where = f"of {task} in phase {running.name}"
     if state.next_at is None:
-        message = f"team {team.name} has made all its {state.used} uploads {where}"
+        message = (
+            f"team {team.name} has used all of its {state.used} uploads {where} (limits.uploads)"
+        )
         raise RefusedError(Refusal.STATE, message, field="content")
     free = in_zone(datetime.fromtimestamp(state.next_at, UTC), running.phase.timezone)
-    message = f"team {team.name} has made {state.today} uploads {where} in 24 hours: the next is"
+    message = (
+        f"team {team.name} has made {state.today} uploads {where} in the last 24 hours,"
+        " which is the limit: the next is"
+    )
     raise RefusedError(
         Refusal.TOO_MANY,
-        f"{message} free at {free}",
+        f"{message} possible at {free}",
         field="content",
         retry_after=max(1.0, state.next_at - now),
     )
@@ -178,7 +185,10 @@ def count_read(hub: HubContext, caller: Caller, team: Team) -> None:
     if caller.organiser:
         return
     if wait := hub.part(FileReads).take(team.name):
-        message = f"team {team.name} has sent {READS} result files in an hour: try again"
+        message = (
+            f"team {team.name} has sent {READS} result files in an hour, which is the"
+            " limit: try again"
+        )
         message += f" in {math.ceil(wait / 60)} min"
         raise RefusedError(Refusal.TOO_MANY, message, field="content", retry_after=wait)
 

@@ -156,19 +156,19 @@ MOST_SECONDS = 3_600.0
 SUBJECTS = {
     LinkKind.CONFIRM: "confirm team {team}",
     LinkKind.INVITATION: "an invitation",
-    LinkKind.TOKEN: "team {team} is in",
+    LinkKind.TOKEN: "team {team} takes part",
 }
 TEXTS = {
     LinkKind.CONFIRM: """Team {team} was signed up for the challenge {challenge} with this address.
-If it was you, please confirm it here:
+If it was you, please confirm the sign-up here:
 
 {link}
 
 The link works once, within {good}.
-If it was not you, ignore this message, and nothing will happen.
+If it was not you, ignore this message: nothing will happen.
 """,
     LinkKind.INVITATION: """The organisers of the challenge {challenge} invite you to take part.
-To accept, name your team here:
+To accept, open this link and enter the name of your team:
 
 {link}
 
@@ -176,7 +176,7 @@ The link works once, within {good}.
 If you do not want to take part, ignore this message.
 """,
     LinkKind.TOKEN: """Team {team} takes part in the challenge {challenge}.
-This link signs you in, and shows your team's first token, once:
+This link signs you in and shows your team's first token, which is shown only once:
 
 {link}
 
@@ -200,8 +200,8 @@ PERSON_TEXTS = {
 
 Or type this code there: {code}
 
-Both work once, within 15 minutes.
-If it was not you who asked, ignore this message, and give the code to nobody.
+The link and the code work once, within 15 minutes.
+If you did not ask for this, ignore this message, and do not give the code to anybody.
 """,
     PersonLinkKind.INVITATION: """You are invited {to}.
 Accept it here:

@@ -161,9 +161,9 @@ def _by_team(notice: Notice) -> TeamName:
 
 def _message(server: ServerName, phase: str, event: str, note: str) -> str:
     words = {
-        "down": f"{server} is down in phase {phase}: {note}",
-        "up": f"{server} answers again in phase {phase}",
-        "finished": f"{server} has finished phase {phase}",
+        "down": f"Server {server} is down in phase {phase}: {note}",
+        "up": f"Server {server} answers again in phase {phase}",
+        "finished": f"Server {server} has finished phase {phase}",
     }
     return words[event]
 

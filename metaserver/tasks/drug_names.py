@@ -86,7 +86,7 @@ class DrugNames(WholeRunTask):
             except FormatError as error:
                 raise gold_error(error, root, path) from error
         if not gold.corpus.mentions:
-            raise InputError(path, "no mention in it; expected at least one to find")
+            raise InputError(path, "has no mention; expected at least one")
         return gold
 
     def scorer(self, gold: DrugNameGold) -> WholeRunScorer:
@@ -161,7 +161,9 @@ def _checked(root: Path, gold: DrugNameGold) -> RunFile:
         return RunFile(faults=[Problem(path="the file", message=f"{message}; {expected}")])
     mentions = read_ner_run(root, gold.corpus)
     if most_own_overlaps([(mention.place, mention.span) for mention in mentions]) > MOST_PAIRS:
-        message = "more names that overlap each other than can be paired; expected fewer of them"
+        message = (
+            "too many names overlap one another to be paired with the gold; expected fewer overlaps"
+        )
         return RunFile(faults=[Problem(path="the file", message=message)])
     payloads: dict[ArticleId, Payload] = {
         ArticleId(document): [] for document in gold.documents.values()

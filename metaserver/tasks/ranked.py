@@ -438,7 +438,7 @@ def _has_valid_values(hit: _Sent, ranked: bool, report: Report) -> bool:
         )
     if hit.rank is None:
         if ranked:
-            report.hit(f"{hit.path}.rank", "missing, though other hits have one")
+            report.hit(f"{hit.path}.rank", "missing; other hits of the list have a rank")
         return confident and not ranked
     if hit.rank < 1:
         report.hit(f"{hit.path}.rank", f"expected 1 or more, got {hit.rank}")

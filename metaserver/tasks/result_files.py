@@ -71,7 +71,9 @@ def read_result_file(
             if len(problems) >= MAX_PROBLEMS:
                 continue
             count = "1 line is" if len(at) == 1 else f"{len(at)} lines are"
-            message = f"article {name[:MAX_ID_SHOWN]!r} is not in this phase: {count} left out"
+            message = (
+                f"article {name[:MAX_ID_SHOWN]!r} is not an article of this phase: {count} left out"
+            )
             problems.append(Problem(path=f"line {at[0]}", message=message))
             continue
         report = Report()

@@ -168,7 +168,9 @@ async def test_tcl_passes_the_hubs_test_in_ascii_which_it_proposes(tmp_path: Pat
         utf8 = await conformance_of(server(url), time_limit=2.0)
         ascii_run = await conformance_of(server(url, encoding="ascii"))
     (letters,) = (step for step in utf8.steps if step.name == "non-ASCII article")
-    assert letters.message.endswith("in ASCII it was answered: register with encoding = ascii")
+    assert letters.message.endswith(
+        "the same text in ASCII was answered: register the server with encoding = ascii"
+    )
     assert ascii_run.passed, ascii_run.reasons()
 
 

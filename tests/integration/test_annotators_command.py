@@ -150,7 +150,7 @@ def test_a_trained_model_can_be_served(tmp_path, capsys):
     [
         (["serve", "dictionary", "--uniprot-names", "no.tsv"], "no.tsv: cannot be read"),
         (["serve", "act", "--model", "no.npz"], "no.npz: cannot be read"),
-        (["check", "127.0.0.1:8100"], "URL: '127.0.0.1:8100' is no URL"),
+        (["check", "127.0.0.1:8100"], "URL: '127.0.0.1:8100' is not a URL"),
         (["train-act", "--gold", "no", "--articles", "x", "--out", "m"], "no: cannot be read"),
         (["serve", "slow", "--delay", "5", "1"], "--delay: 5.0 1.0; expected 0 <= MIN <= MAX"),
         (["serve", "dictionary", "--port", "70000"], "--port: 70000; expected 0 to 65535"),

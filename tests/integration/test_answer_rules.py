@@ -49,7 +49,7 @@ async def test_a_phase_reads_answers_by_rules_of_its_own(tmp_path: Path) -> None
         answers = await running.do("servers.attempts", running.team("blue"), server="old-test")
         assert {one.outcome for one in answers} == {"ok"}
         notes = " ".join(str(problem) for problem in answers[0].problems)
-        assert "no confidences: read from the ranks" in notes
+        assert "no hit has a confidence: the confidences are computed from the ranks" in notes
         assert "names an isoform" in notes
         assert before[0].values["tp"] > 0  # type: ignore[attr-defined]
         signature = (await running.do("boards.get", phase="test", task="INT")).signature

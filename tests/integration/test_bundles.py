@@ -101,7 +101,7 @@ def faults(content: bytes) -> list[str]:
         (methods('{"run": "b", "team": "blue", "task": "INT", "link": "x"}'),
          "m.jsonl:1: link: Expected `str` matching"),
         (methods('{"run": "b", "team": "blue", "task": "INT", "summary": "\\u0007"}'),
-         "m.jsonl:1: summary: has the character U+0007"),
+         "m.jsonl:1: summary: contains the character U+0007"),
         (methods('{"run": "b", "team": "blue", "task": "INT", "parts": ["x"]}'),
          "m.jsonl:1: parts[0]: 'x' is none of title, abstract"),
         (methods(f"{METHOD}\n{METHOD}"), "m.jsonl:2: describes a run again"),

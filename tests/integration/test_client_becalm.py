@@ -120,7 +120,7 @@ BAD = [
         ('[{"document_id": "a0"}]', "/0/section: missing"),
         ('{"annotations": 1}', "/annotations: expected an array"),
         ('[{"document_id": "other", "section": "T", "init": 0, "end": 1}]',
-         "/0/document_id: 'other' is not what was sent"),
+         "/0/document_id: 'other' is not the document that was sent"),
         ('[{"document_id": "a0", "section": "X", "init": 0, "end": 1}]',
          "/0/section: expected T or A"),
         ('[{"document_id": "a0", "section": "T", "init": 0.5, "end": 1}]',
@@ -313,7 +313,7 @@ async def test_a_late_acknowledgement_is_noted(tmp_path, monkeypatch):
         ended, _ = await hub.send(peer)
     assert ended.outcome is Outcome.OK
     [note] = [one.message for one in ended.problems if one.path == "acknowledgement"]
-    assert note.endswith("acknowledge first, then annotate")
+    assert note.endswith("expected the acknowledgement at once, before the work")
 
 
 async def test_a_callback_may_say_what_it_took(tmp_path: Path) -> None:
@@ -396,7 +396,7 @@ async def test_a_callback_that_the_hub_missed_is_not_charged(tmp_path: Path) -> 
         async with calling_hub(tmp_path) as hub:
             ended, _ = await hub.caller(scope="phase 1").call(registered, 0, 1)
     assert ended.outcome is Outcome.CANCELLED
-    assert "the hub was started again" in ended.message
+    assert "the hub was restarted" in ended.message
     assert len(peer.asked) == 1
 
 

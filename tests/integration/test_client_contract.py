@@ -329,12 +329,12 @@ FAILURES: list[tuple[str, Any, str, Outcome, str]] = [
     (PUB, _says(400, text='{"message": "no text"}'), "", Outcome.FAULT, "400: no text"),
     (PUB, _says(500, text="oops"), "", Outcome.HTTP, "500"),
     (PUB, _says(503, text='{"message": "full"}'), "", Outcome.HTTP, "503"),
-    (PUB, _says(303), "", Outcome.HTTP, "a job without Location"),
+    (PUB, _says(303), "", Outcome.HTTP, "the job has no Location"),
     (PUB, _leads(303, "http://127.0.0.2:9/x"), "", Outcome.HTTP, "poll_origins"),
-    (PUB, _leads(303, "file:///etc/passwd"), "", Outcome.HTTP, "no address"),
-    (PUB, _leads(201, "http://[::1"), "", Outcome.HTTP, "no address"),
+    (PUB, _leads(303, "file:///etc/passwd"), "", Outcome.HTTP, "not an address"),
+    (PUB, _leads(201, "http://[::1"), "", Outcome.HTTP, "not an address"),
     (PUB, _says(200, body=b'{"text": "cut'), "", Outcome.SYNTAX, "Unterminated string"),
-    (PUB, _says(200, body=b'{"a": 1, "a": 2}'), "", Outcome.SYNTAX, "occurs twice"),
+    (PUB, _says(200, body=b'{"a": 1, "a": 2}'), "", Outcome.SYNTAX, "the same name twice"),
     (PUB, _says(200, body=b'{"a": NaN}'), "", Outcome.SYNTAX, "NaN"),
     (PUB, _says(200, body=b'{"a": 1e999}'), "", Outcome.SYNTAX, "range of doubles"),
     (PUB, _says(200, body=b'{"a": 99999999999999999999}'), "", Outcome.SYNTAX, "64 bits"),
@@ -381,8 +381,8 @@ SHAPES: list[tuple[str, Any, str]] = [
     (PUB, [], "/: "),
     ("bioc", {"documents": []}, "/documents: 0 documents, 0 of them ours"),
     ("bioc", {}, "/documents: missing"),
-    ("bioc", {"id": "a1", "passages": []}, "/id: 'a1' is not what was sent"),
-    ("bioc", {"documents": [{"id": 7, "passages": []}]}, "/documents/0/id: '7' is not what was"),
+    ("bioc", {"id": "a1", "passages": []}, "/id: 'a1' is not the id that was sent"),
+    ("bioc", {"documents": [{"id": 7, "passages": []}]}, "/documents/0/id: '7' is not the id"),
     ("bioc", {"passages": [{"text": "x"}]}, "/passages/0/offset: missing"),
     ("bioc", {"passages": 1}, "/passages: "),
     ("bioc", {"passages": [], "infons": []}, "/infons: "),
@@ -495,7 +495,7 @@ SAID = AWAY | {"Overloaded": "", "Shutdown": "Shutdown"}
 async def test_a_probe_reads_the_state(tmp_path: Path, name: str, said: str) -> None:
     async with line(tmp_path, WAYS[name], state=said) as hub:
         probed = await hub.caller.probe(hub.server)
-    assert probed == (f"the server says it is {SAID[said]}" if SAID[said] else None)
+    assert probed == (f"the server reports the state {SAID[said]}" if SAID[said] else None)
 
 
 async def test_a_probe_needs_no_state(tmp_path: Path) -> None:

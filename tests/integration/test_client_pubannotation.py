@@ -203,13 +203,13 @@ def _looks(*answers: web.Response | None) -> Callable[[web.Request], web.Respons
 
 
 LOOKS: list[tuple[str, Callable[[], web.Response], Outcome, str]] = [
-    ("303", lambda: web.Response(status=410), Outcome.FAULT, "410: the result is gone already"),
+    ("303", lambda: web.Response(status=410), Outcome.FAULT, "410: the result has been deleted"),
     ("303", lambda: web.json_response({"message": "sorry"}, status=500), Outcome.FAULT,
      "500: sorry"),
     ("201", lambda: web.json_response({"status": "ERROR", "error_message": "out of memory"}),
      Outcome.FAULT, "ERROR: out of memory"),
-    ("201", lambda: web.Response(status=410), Outcome.FAULT, "410: the result is gone already"),
-    ("201", lambda: web.json_response({"status": "DONE"}), Outcome.HTTP, "without result_location"),
+    ("201", lambda: web.Response(status=410), Outcome.FAULT, "410: the result has been deleted"),
+    ("201", lambda: web.json_response({"status": "DONE"}), Outcome.HTTP, "has no result_location"),
     ("201", lambda: web.json_response({}), Outcome.SHAPE, "/status: missing"),
 ]  # fmt: skip
 

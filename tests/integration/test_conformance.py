@@ -143,14 +143,17 @@ async def test_the_articles_arrive_with_their_context() -> None:
 async def test_an_answer_without_hits_is_a_good_one() -> None:
     run = await scripted(by_method(getState=RUNNING, getAnnotation=response({})))
     assert run.passed
-    assert step(run, "short article").message == "an answer without any task's member"
+    assert step(run, "short article").message == "the answer has no member of any task"
 
 
 async def test_a_task_that_no_answer_has_is_a_warning() -> None:
     async with served(Kit(lambda _text, _context: {"normalizations": []})) as url:
         run, registered = await probed(url), await probed(url, tasks=["INT"])
     found = step(run, "tasks")
-    assert (found.state, found.message) == ("warning", "asked for ACT, IPT: no answer had any")
+    assert (found.state, found.message) == (
+        "warning",
+        "no answer had a hit for ACT, IPT, which the server is registered for",
+    )
     assert run.passed
     assert "tasks" not in states(registered)
 
@@ -245,8 +248,8 @@ async def closing(connection: Connection) -> None:
 @pytest.mark.parametrize(
     ("script", "name", "said"),
     [
-        (answering(GOOD), "connect", "by a connection that was open already"),
-        (closing, "resolve", "known from a moment ago"),
+        (answering(GOOD), "connect", "a connection was open already"),
+        (closing, "resolve", "the name was looked up a moment ago"),
     ],
     ids=["connection", "name"],
 )
@@ -268,7 +271,7 @@ async def state_of(script: Script, **options: Any) -> tuple[ConformanceStep, Con
 
 async def test_a_server_that_says_it_is_away_gets_no_article() -> None:
     state, run = await state_of(by_method(getState=response({"state": "Suspended"})))
-    assert (state.state, state.message) == ("failed", "the server says it is Suspended")
+    assert (state.state, state.message) == ("failed", "the server reports the state Suspended")
     assert {states(run)[name] for name in NAMES[4:]} == {"skipped"}
 
 
@@ -300,7 +303,7 @@ async def test_a_status_for_a_method_that_is_not_there_is_a_warning() -> None:
     assert state.state == "warning"
     assert state.message == (
         "Annotator.getState: HTTP status 500 Internal Server Error; expected 200;"
-        " a missing method should be answered by a fault"
+        " expected a fault if the server has no such method"
     )
     assert run.passed
 
@@ -330,7 +333,7 @@ async def test_ascii_is_proposed_to_who_cannot_read_other_letters() -> None:
     run = await scripted(script)
     letters = step(run, "non-ASCII article")
     assert (letters.state, letters.outcome) == ("failed", Outcome.FAULT)
-    assert letters.message.endswith("register with encoding = ascii")
+    assert letters.message.endswith("register the server with encoding = ascii")
     assert states(await scripted(script, encoding="ascii"))["non-ASCII article"] == "passed"
 
 
@@ -377,7 +380,7 @@ class OneAtATime:
 @pytest.mark.parametrize(("concurrency", "ends"), [(2, "failed"), (1, "warning")])
 @pytest.mark.parametrize(
     ("kind", "outcome", "said"),
-    [(Forgetful, Outcome.OK, "got one another's answer"), (OneAtATime, Outcome.FAULT, "busy")],
+    [(Forgetful, Outcome.OK, "got each other's answers"), (OneAtATime, Outcome.FAULT, "busy")],
 )
 async def test_a_server_that_takes_one_at_a_time_fails_if_registered_for_more(
     kind: Any, outcome: Outcome, said: str, concurrency: int, ends: str

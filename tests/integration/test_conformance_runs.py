@@ -261,7 +261,7 @@ async def test_the_console_tests_for_the_phase_that_is_chosen(running: Running) 
         assert page.path == "/team/servers/blue-1/test?phase=late"
         await running.until(lambda: running.service.servers.conformance.under_way("blue-1") is None)
         page = await blue.get("/team/servers/blue-1/test?phase=late")
-        assert "It can be started once phase late is open." in page.said
+        assert "It can be started when phase late is open." in page.said
         assert "late test passed" in page.said
         assert "early not tested" in page.said
         for phase in ("early", "late"):
@@ -275,5 +275,5 @@ async def test_the_console_tests_for_the_phase_that_is_chosen(running: Running) 
         assert b"Test of blue-1 for phase late: test passed" in first
         await running.do("phases.update", phase="late", limits={"timeout": 3.0})
         page = await blue.get("/team/servers/blue-1/test?phase=late")
-        assert "but phase late has changed since: test it again." in page.said
+        assert "but phase late has changed since then. Test it again." in page.said
         assert "3 s an article instead of 7 s" in page.said

@@ -274,13 +274,13 @@ async def test_a_team_agrees_on_its_page_and_withdraws(tmp_path: Path) -> None:
                     shown = await response.text()
                 detail = await running.do("servers.get", team, server=name)
                 assert detail.serves_curators is change
-                assert ("Withdraw this" in shown) is change
+                assert ("Stop serving curators" in shown) is change
                 assert ("Serve curators</button>" in shown) is not change
         await running.do("servers.retire", team, server="blue-true")
         async with client.post("/team/servers/blue-true/curators", headers=head) as response:
             assert response.status == 409
         async with client.get("/team/servers/blue-true", headers=head) as response:
-            assert "Withdraw this" not in await response.text()
+            assert "Stop serving curators" not in await response.text()
 
 
 @pytest.mark.slow

@@ -337,7 +337,9 @@ async def test_a_lost_key_costs_no_attempt_and_all_are_told(tmp_path, monkeypatc
             async with signed_in(running, "blue") as visitor:
                 for page, is_told in (("blue-1", True), ("blue-2", False)):
                     said = (await visitor.get(f"/team/servers/{page}")).said
-                    assert ("cannot open the credentials of this server" in said) is is_told
+                    assert (
+                        "cannot read the credentials it stored for this server" in said
+                    ) is is_told
             path.write_bytes(key)
             await running.done(server="blue-1")
             assert set(running.status().outcomes) == {Outcome.OK}

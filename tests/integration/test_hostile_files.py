@@ -123,5 +123,5 @@ async def test_an_ordinary_compressed_run_is_read(running: Running) -> None:
         for rank in range(1, 400)
     )
     content = gzip.compress(rows.encode())
-    with pytest.raises(RefusedError, match="it has no valid answer"):  # the release is small
+    with pytest.raises(RefusedError, match="the file has no valid line"):  # the release is small
         await running.do("runs.upload", content=content, **UPLOADS["runs.upload"])

@@ -268,7 +268,9 @@ async def test_a_password_is_kept_unless_it_is_written_again(tmp_path: Path) -> 
         changed = await running.do("servers.update", blue, **one, url=f"{seen.url}other?a=1")
         assert changed.url == f"{seen.url}other?***"
         assert await kept() == f"{given}other?a=1"
-        with pytest.raises(RefusedError, match=r"url: \*\*\* means the stored secret of another"):
+        with pytest.raises(
+            RefusedError, match=r"url: \*\*\* stands for the stored secret of another"
+        ):
             await running.do("servers.update", blue, **one, url="http://***@127.0.0.1:1/")
         with pytest.raises(RefusedError, match=r"url: .*none is stored; enter the secret"):
             await running.do("servers.register", blue, server="blue-2", url="http://***@x.org/")

@@ -59,7 +59,7 @@ async def test_a_method_is_the_teams_until_the_freeze_and_then_everybodys(runnin
         assert (await team.get("/team/methods")).said.count("not described") == 2
         page = await team.post(PAGE, FORM | {"link": "javascript:alert(1)"})
         assert page.status == 422
-        assert "begins with http:// or https://" in page.said
+        assert "beginning with http:// or https://" in page.said
         assert "UniProt 2026_03" in page.said  # what was written is kept
         page = await team.post(PAGE, FORM)
         assert (page.status, page.path) == (200, "/team/methods")

@@ -112,7 +112,9 @@ async def test_a_webhook_is_told_and_can_tell_who_it_was(tmp_path: Path) -> None
     assert (sent["team"], sent["notices"][0]["server"]) == ("blue", "blue-1")
     assert sent["notices"][0]["id"] > 0
     assert len(headers["Idempotency-Key"]) == 32
-    assert sent["notices"][0]["message"].startswith("blue-1 is down in phase test: connect: ")
+    assert sent["notices"][0]["message"].startswith(
+        "Server blue-1 is down in phase test: connect: "
+    )
 
 
 async def none_waits(running: Running) -> bool:

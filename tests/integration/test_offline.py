@@ -142,7 +142,9 @@ async def test_without_gold_nothing_is_taken(running: Running) -> None:
     await running.do("phases.open", phase="early")
     run: dict[str, Any] = {"phase": "early", "task": "BB-kb", "run": "one"}
     refused = await running.refused("runs.upload", running.team("blue"), **run, content=HALF)
-    assert refused.message == ("phase early has no gold of BB-kb yet, by which a run is checked")
+    assert refused.message == (
+        "phase early has no gold for BB-kb yet, so that runs cannot be checked"
+    )
 
 
 async def test_only_phases_of_uploads_need_no_corpus_and_no_release(running: Running) -> None:

@@ -218,7 +218,7 @@ async def test_discovery_of_another_issuer_is_refused(gate: Gate) -> None:
     gate.first.document = {"issuer": gate.second.issuer}
     page = await gate.browser.get("/signin/with/0")
     assert page.status == Refusal.STATE
-    assert "was not accepted" in page.said
+    assert "could not confirm who you are" in page.said
 
 
 async def test_provider_that_refuses_leaves_nobody_signed_in(gate: Gate) -> None:
@@ -242,7 +242,7 @@ async def test_address_of_an_account_joins_no_provider_unasked(gate: Gate) -> No
     async with gate.lobby.browser(ADA) as ada:
         page = await gate.enter()
         assert page.status == Refusal.STATE
-        assert "add the provider under it" in page.said
+        assert "then add the provider to your account" in page.said
         await ada.get("/account")
         leads = await ada.post("/account/providers", provider="0")
         address = leads.text.partition('class="button first" href="')[2].partition('"')[0]

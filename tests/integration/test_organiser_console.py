@@ -96,7 +96,7 @@ async def test_what_comes_from_elsewhere_is_refused(running: Running, ana: Visit
         if method == "POST":
             page = await ana.post(path)
             assert page.status == 403, path
-            assert "is of another session" in page.said
+            assert "belongs to another session" in page.said
 
 
 async def test_every_page_can_be_opened(running: Running, ana: Visitor) -> None:

@@ -376,7 +376,7 @@ async def test_organiser_of_one_challenge_runs_it_and_nothing_else(lobby: Lobby)
         assert "challenge The other alone" in people.said
         form = {"role": "curator", "challenge": "bc"}
         assert (
-            "Only organisers are of one challenge"
+            "Only an organiser's token can be limited to one challenge"
             in (await organiser.post("/organise/people", form)).said
         )
         page = await organiser.post("/organise/people", role="organiser", challenge="bc")

@@ -100,7 +100,7 @@ async def test_boards_lead_to_runs_teams_and_comparisons(running: Running) -> No
         run = await visitor.get("/c/bc/test/runs/good")
         assert 'href="/c/bc/test/teams/blue"' in run.text
         assert ("Where it lost" in run.said, ">yours<" in run.text) == (True, True)
-        assert "Over its answers so far" in run.said
+        assert "Score over its answers so far" in run.said
         assert "so far" not in (await visitor.get("/c/bc/test/runs/poor")).said
         assert 'href="/c/bc/test/runs/good"' in (await visitor.get("/c/bc/test/teams/blue")).text
         path = "/c/bc/test/board/INT/compare"

@@ -364,7 +364,7 @@ async def test_offline_runs_are_scored_like_their_file(tmp_path: Path) -> None:
         await plan_phase(running, teams=["blue"])
         blue = running.team("blue")
         upload = {"phase": "test", "task": "INT", "run": "blue-file"}
-        with pytest.raises(RefusedError, match="setup: its runs cannot"):
+        with pytest.raises(RefusedError, match="setup: its runs can no longer"):
             await running.do("runs.upload", blue, **upload, content=run_file())
         await running.do("phases.open", phase="test")
         refused = await running.refused(

@@ -179,5 +179,5 @@ async def test_a_team_takes_so_many_names_at_most(running, monkeypatch):
     for number in range(3):
         await running.do("servers.register", blue, server=f"b{number}", url="http://127.0.0.1:9/")
         await running.do("servers.retire", blue, server=f"b{number}")
-    with pytest.raises(RefusedError, match="3 names at most"):
+    with pytest.raises(RefusedError, match="may use 3 names"):
         await running.do("servers.register", blue, server="b3", url="http://127.0.0.1:9/")

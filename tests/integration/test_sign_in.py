@@ -34,7 +34,10 @@ async def test_a_token_says_who_asks(tmp_path: Path) -> None:
         assert await me(web) == (200, "anonymous")
         for wrong in ("bcms_o" + "A" * 43, organiser[:-1], "x", ""):
             status, message = await me(web, token=wrong)
-            assert (status, message) == (401, "this token is invalid or expired: ask for a new one")
+            assert (status, message) == (
+                401,
+                "this token is not valid, or has expired: ask for a new token",
+            )
         async with web.client.get("/api/v1/me", headers={"Authorization": "Basic YTpi"}) as basic:
             assert (basic.status, basic.headers["WWW-Authenticate"]) == (401, "Bearer")
 
@@ -100,7 +103,7 @@ async def test_what_is_wrong_is_told_next_to_the_field(tmp_path: Path) -> None:
     async with gated_site(tmp_path) as site, browser(site) as web:
         for secret, status, told in (
             ("", 422, "Enter your token."),
-            ("bcms_x", 401, "invalid or expired"),
+            ("bcms_x", 401, "not valid, or has expired"),
         ):
             async with web.client.post("/signin", data={"token": secret, "next": "/own"}) as page:
                 text = await page.text()

@@ -85,11 +85,11 @@ async def test_one_address_does_not_close_sign_up_for_others(door, monkeypatch):
     door.clock.now += HOUR
     found = await refused(door.begin())
     assert found.refusal is Refusal.TOO_MANY
-    assert "from here" in found.message
+    assert "from your network" in found.message
     await door.running.do("sign-ups.invite", challenge="bc",
                           emails=[f"i{n}@x.example" for n in range(30)])  # fmt: skip
     await door.begin("10.0.0.2")  # invitations do not count
-    assert "too many sign-ups wait now" in (await refused(door.begin("10.0.0.3"))).message
+    assert "too many sign-ups are waiting" in (await refused(door.begin("10.0.0.3"))).message
     door.clock.now += DAY
     await door.begin("10.0.0.1")
     folder = Path(door.running.service.settings.folder)
@@ -108,7 +108,7 @@ async def test_the_networks_of_one_ipv6_site_count_as_one(door: Door) -> None:
 async def test_a_name_that_looks_like_a_team_is_taken(door: Door) -> None:
     await door.running.do("teams.create", team="blue")
     await door.begin(team="BLUE")
-    assert "there is a team 'BLUE' already" in (await refused(door.confirm())).message
+    assert "the team name 'BLUE' is taken" in (await refused(door.confirm())).message
     assert (await door.confirm(team="blue-2")).team == "blue-2"
 
 
@@ -235,10 +235,10 @@ async def test_a_link_does_not_tell_which_teams_there_are(door: Door) -> None:
     for _ in range(NAMES // 2):
         for name in ("blue", "red"):
             found = await refused(do("sign-ups.confirm", Caller(), secret=secret, team=name))
-            assert f"there is a team '{name}' already" in found.message
+            assert f"the team name '{name}' is taken" in found.message
     for name in ("blue", "free"):
         found = await refused(do("sign-ups.confirm", Caller(), secret=secret, team=name))
-        assert "ask the organisers for another" in found.message
+        assert "ask the organisers for another link" in found.message
     secret = await door.link(one.id)
     progress = await do("sign-ups.confirm", Caller(), secret=secret, team="free")
     assert progress.team == "free"

@@ -67,7 +67,7 @@ async def run_test(running: Running, blue: Visitor, name: str = "blue-1") -> Non
 
 async def test_an_empty_console_says_what_to_do(blue: Visitor) -> None:
     page = await blue.get("/team/servers")
-    assert "No server yet. Three steps to the first article" in page.said
+    assert "Your team has no server yet. It takes three steps to the first article" in page.said
     assert 'href="/team/register"' in page.text
     assert page.headers["Cache-Control"] == "private, no-store"
     assert "not open yet: register and test your servers" in page.said
@@ -94,7 +94,7 @@ async def test_a_team_has_five_servers_at_most(blue: Visitor) -> None:
         await register(blue, NOBODY, f"blue-{number}")
     page = await blue.post("/team/register", server="blue-6", url=NOBODY)
     assert page.status == 409
-    assert "A team has 5 servers at most: retire one." in page.said
+    assert "A team may have 5 servers (limits.servers): retire a server first." in page.said
     assert 'value="blue-6"' in page.text
     assert (await blue.post("/team/servers/blue-1/retire")).path == "/team/servers"
     await register(blue, NOBODY, "blue-6")
@@ -176,7 +176,10 @@ async def test_a_form_of_another_site_or_a_long_one_is_not_kept(running, headers
 async def test_a_failed_test_tells_its_steps_and_start_is_refused_with_the_reason(running, blue):
     await register(blue, NOBODY)
     page = await blue.get("/team/servers/blue-1/test")
-    assert "Not tested for phase test since it was registered or changed." in page.said
+    assert (
+        "The server has not been tested for phase test since it was registered or changed."
+        in page.said
+    )
     assert "For phase test: ACT, INT, IPT · UniProt release test · 20 s per article" in page.said
     await running.do("phases.open", phase="test")
     page = await blue.post("/team/servers/blue-1/start", phase="test")

@@ -70,7 +70,7 @@ async def test_a_preview_says_what_an_upload_would_be_refused_for(running: Runni
     await upload(running, "first")
     full = await preview(running, GOOD, run="second")
     assert (full.accepted, full.replaces) == (False, False)
-    assert "1 offline runs of a task at most" in full.refused
+    assert "a team may have 1 offline runs per task (limits.runs)" in full.refused
     assert (await preview(running, GOOD, run="first")).replaces
     with pytest.raises(RefusedError) as refused:
         await preview(running, GOOD, task="NER")
@@ -107,7 +107,7 @@ async def test_results_have_score_place_change_coverage_and_curve(running: Runni
     assert counts == sorted(set(counts))
     assert first.curve[-1] == (32, pytest.approx(first.score))
     assert await running.do("runs.mine", running.team("red"), phase="test") != [newest, first]
-    with pytest.raises(RefusedError, match="not your team"):
+    with pytest.raises(RefusedError, match="only for your own team"):
         await running.do("runs.mine", running.team("red"), team="blue")
     assert {one.run for one in await running.do("runs.mine", team="blue")} == {
         "blue-1", "blue-run",
@@ -163,7 +163,10 @@ def held_key(page: Page) -> str:
 
 async def test_the_page_looks_at_a_file_first_and_sends_the_same_bytes(running: Running) -> None:
     async with signed_in(running, "blue") as blue:
-        assert "No run yet. Three steps to the first score" in (await blue.get("/team")).said
+        assert (
+            "Your team has no run yet. It takes three steps to the first score"
+            in (await blue.get("/team")).said
+        )
         assert "INT : 10 uploads left now" in (await blue.get("/team/upload")).said
         page = await send_file(blue, BROKEN)
         assert "would be refused" in page.said
@@ -178,7 +181,7 @@ async def test_the_page_looks_at_a_file_first_and_sends_the_same_bytes(running: 
         assert held_key(await blue.get(page.path)) == key  # a page of its own: one can come back
         page = await blue.post("/team/upload/send?phase=test", held=key)
         assert page.path == "/team?uploaded=blue-run"
-        assert "blue-run was uploaded: it is listed below" in page.said
+        assert "blue-run has been uploaded and is listed below" in page.said
         assert "1 of 1" in page.said
         kept = await running.do("runs.get", running.team("blue"), phase="test", run="blue-run")
         assert kept.content == PARTLY.encode()

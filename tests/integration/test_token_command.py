@@ -118,8 +118,14 @@ async def test_what_cannot_be_is_told_in_one_line(tmp_path: Path) -> None:
     for arguments, told in (
         ((*create, "team"), "--team: a team's token needs its team"),
         ((*create, "team", "--team", "red"), f"--team: there is no team 'red' in {path}"),
-        ((*create, "organiser", "--team", "red"), "--team: a token of role organiser has no team"),
-        ((*create, "curator", "--team", "red"), "--team: a token of role curator has no team"),
+        (
+            (*create, "organiser", "--team", "red"),
+            "--team: must be empty: a token with the role organiser belongs to no team",
+        ),
+        (
+            (*create, "curator", "--team", "red"),
+            "--team: must be empty: a token with the role curator belongs to no team",
+        ),
         ((*create, "reader", "--expires", 0), "--expires: 0; expected days"),
         ((*create, "reader", "--label", "a\nb"), "--label: expected at most 100 printable"),
         (("revoke", 7, "--store", path), f"ID: there is no token 7 in {path}"),

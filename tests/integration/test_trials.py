@@ -96,7 +96,7 @@ async def test_each_line_has_a_verdict_beside_request_answer_and_time(
     assert verdicts(page) == ["kept", "refused", "refused", "refused"]
     assert "1 kept of 4" in page.said
     assert "confidence: expected a confidence above 0 and up to 1, got 7.0" in page.said
-    assert "ACT The answer has nothing for it." in page.said
+    assert "ACT The answer has nothing for this task." in page.said
     assert MARKUP not in page.text
     assert "to the last byte" in page.said
     assert f"{MARKUP} binds MDM2.</textarea>" in html.unescape(page.text)
@@ -126,7 +126,7 @@ async def test_no_secret_is_shown_and_a_server_may_be_down(running: Running, blu
             await register(running, place, server=name, secret=secret, **access)
             page = await blue.post(f"/team/servers/{name}/try", ARTICLE)
             assert page.status == 200, page.said
-            assert re.search(r"\bconnect\b.*No answer came\.", page.said), page.said
+            assert re.search(r"\bconnect\b.*No answer was received\.", page.said), page.said
             *others, address = words_of(page)
             assert address.endswith("/in?***")
             assert "***" in " ".join(others) or access["auth"] == "query"
@@ -154,11 +154,14 @@ async def test_what_is_refused(running: Running, blue: Visitor) -> None:
             {"server": "blue-1", "text": TEXT},
         )  # fmt: skip
         waiting = await blue.get(f"{PATH}?job={begun.job}")
-        assert "No answer yet;" in waiting.said
+        assert "There is no answer yet;" in waiting.said
         assert '<noscript><meta http-equiv="refresh"' in waiting.text
         busy = await blue.post(PATH, ARTICLE)
         assert (busy.status, TEXT in html.unescape(busy.text)) == (409, True)
-        assert "An article is being tried on it: wait until that has ended." in busy.said
+        assert (
+            "The server is being tried with another article: wait for the end of that trial."
+            in busy.said
+        )
         await register(running, url, server="blue-2")
         for visitor, path in ((red, PATH), (blue, "/team/servers/blue-2/try")):
             assert (await visitor.get(f"{path}?job={begun.job}")).status == 404
@@ -166,7 +169,7 @@ async def test_what_is_refused(running: Running, blue: Visitor) -> None:
         job = running.service.jobs.own.get(begun.job)
         assert job is not None
         await job.ended()
-        assert "The answer has nothing for it." in (await blue.get(waiting.path)).said
+        assert "The answer has nothing for this task." in (await blue.get(waiting.path)).said
     await running.do("servers.retire", running.team("blue"), server="blue-1")
     assert (await blue.post(PATH, ARTICLE)).status == 409
 
@@ -192,7 +195,7 @@ async def test_an_article_of_released_training_data_is_scored_and_no_other_gold_
     async def is_refused(phase: str, article: str) -> None:
         sent = {"server": "blue-1", "phase": phase, "article": article}
         error = await running.refused("servers.try", running.team("blue"), **sent)
-        unknown = f"no article {article!r} of a training phase's released data can be tried"
+        unknown = f"article {article!r} is not in the released data of a training phase"
         assert (error.refusal, error.field, error.message) == (404, "article", unknown)
 
     async def plan(phase: str, corpus: str, kind: str, lines: str) -> None:
@@ -227,8 +230,10 @@ async def test_an_article_of_released_training_data_is_scored_and_no_other_gold_
     assert texts == [TEXT, TEXT]
     assert job.report.attempt.article == "s1"
     assert "2 kept of 2" in page.said
-    assert f"Found: {right} Missed: {other} Of this article alone, on version 1" in page.said
-    assert "No score: the phase's released data have no gold" in html.unescape(newer.said)
+    assert (
+        f"Found: {right} Missed: {other} The score of this article alone, by version 1" in page.said
+    )
+    assert "There is no score: the phase's released data have no gold" in html.unescape(newer.said)
     [scored] = running.service.phase("train").boards.scoreboard.scored()
     scored = replace(scored, gold=replace(scored.gold, items={"s1": frozenset([right, other])}))
     board = Scoreboard([scored])

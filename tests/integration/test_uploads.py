@@ -101,7 +101,7 @@ async def test_uploads_are_counted_for_good(tmp_path: Path) -> None:
         with pytest.raises(RefusedError):
             await running.do("runs.upload", blue, **ACT, run="a", content=b"no result file")
         strange = b"elsewhere\t1\t1\t0.5\n"
-        with pytest.raises(RefusedError, match="no valid answer"):
+        with pytest.raises(RefusedError, match="no valid line"):
             await running.do("runs.upload", blue, **ACT, run="a", content=strange)
         assert (await left(running))["ACT"].left == 2
         clock.ahead += HOUR
@@ -121,7 +121,10 @@ async def test_uploads_are_counted_for_good(tmp_path: Path) -> None:
         # Which of them are read before the last free place is taken depends on the store's pace.
         assert {one.refusal for one in refused} <= {Refusal.TOO_MANY, Refusal.INVALID}
         [full, *_] = [str(one) for one in refused if one.refusal is Refusal.TOO_MANY]
-        assert "3 uploads of ACT in phase test in 24 hours: the next is free at" in full
+        assert (
+            "3 uploads of ACT in phase test in the last 24 hours, which is the limit: the next is"
+            in full
+        )
         found = (await left(running))["ACT"]
         assert (found.left, found.today, found.used) == (0, 3, 3)
         assert found.next_at == pytest.approx(begun + DAY, abs=HOUR / 2)
@@ -133,7 +136,7 @@ async def test_uploads_are_counted_for_good(tmp_path: Path) -> None:
         for _ in range(2):
             await running.do("runs.upload", blue, **ACT, run="b", content=act_file())
         assert (await left(running))["ACT"].next_at is None
-        with pytest.raises(RefusedError, match="made all its 5 uploads") as over:
+        with pytest.raises(RefusedError, match="used all of its 5 uploads") as over:
             await running.do("runs.upload", blue, **ACT, run="b", content=act_file())
         assert over.value.refusal is Refusal.STATE
         changed = {"uploads": {"a_day": 3, "total": 6}}

@@ -62,7 +62,7 @@ MOST_FILE = 16 * 2**20
 
 RequestField = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)", description="The request's id")]
 Wait = Annotated[
-    float, Meta(ge=0, le=LONGEST_WAIT, description="Wait for news, so many seconds at most")
+    float, Meta(ge=0, le=LONGEST_WAIT, description="Wait for news, at most this many seconds")
 ]
 Name = Annotated[str, Meta(pattern=SHOWN_NAME)]
 

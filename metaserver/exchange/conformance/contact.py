@@ -199,12 +199,12 @@ def _without_state(server: Server, error: PeerError, methods: Reply) -> tuple[bo
     if error.outcome is Outcome.HTTP:
         return (
             False,
-            f"{GET_STATE}: {error.message}; a missing method should be answered by a fault",
+            f"{GET_STATE}: {error.message}; expected a fault if the server has no such method",
         )
     if methods.error is not None:
         return False, f"neither {GET_STATE} ({error}) nor {LIST_METHODS} ({methods.error})"
     if not isinstance(methods.value, list) or server.method not in methods.value:
-        return False, f"{LIST_METHODS} does not list {server.method}"
+        return False, f"{LIST_METHODS} does not list {server.method}, the method that is registered"
     return True, f"no {GET_STATE}, which is optional; {LIST_METHODS} lists {server.method}"
 
 
@@ -232,7 +232,7 @@ def _read_state(server: Server, value: Value, report: Report) -> tuple[str | Non
     """Return the state (None if invalid) and a line on it; report its problems."""
     struct = read(value, dict, STATE, report)
     if struct is None:
-        return None, f"{GET_STATE} gave no struct"
+        return None, f"{GET_STATE}: expected struct"
     state = read_member(struct, "state", str, STATE, report)
     version = read_member(struct, "version", str, STATE, report)
     max_concurrent = read_member(struct, "max_concurrent", int, STATE, report)
@@ -244,7 +244,7 @@ def _read_state(server: Server, value: Value, report: Report) -> tuple[str | Non
         expected = f"{server.concurrency} or more, as registered"
         report.shape(f"{STATE}.max_concurrent", f"expected {expected}, got {max_concurrent}")
     if state in UNAVAILABLE_STATES:
-        return state, f"the server says it is {state}"
+        return state, f"the server reports the state {state}"
     members = {"version": version, "max_concurrent": max_concurrent}
     parts = [f"{name} {value!s:.40}" for name, value in members.items() if value is not None]
     return state, ", ".join([f"{state:.40}", *parts] if state else parts)
@@ -338,9 +338,9 @@ def _absent(url: URL, reply: Reply) -> Mapping[str, str]:
 
 def _message(name: str, url: URL, reply: Reply) -> str:
     if reply.reused:
-        return "by a connection that was open already"
+        return "a connection was open already"
     if name == RESOLVE and reply.timings.dns is None:
-        return "known from a moment ago"
+        return "the name was looked up a moment ago"
     return "timed with TLS" if name == CONNECT and url.scheme == "https" else ""
 
 

@@ -286,7 +286,10 @@ async def _with_proposal(
     (end,) = await _send(caller, in_ascii, (place,))
     if end.answer is None:
         return step
-    message = f"{step.message}; in ASCII it was answered: register with encoding = ascii"
+    message = (
+        f"{step.message}; the same text in ASCII was answered: register the server with"
+        " encoding = ascii"
+    )
     return msgspec.structs.replace(step, message=message)
 
 
@@ -316,7 +319,7 @@ def _step(name: str, state: StepState, end: _End, message: str = "") -> Conforma
 
 def _hits_message(answer: CheckedAnswer | None) -> str:
     if answer is None or not answer.payloads:
-        return "an answer without any task's member"
+        return "the answer has no member of any task"
     return f"hits: {answer.hits_kept} ({', '.join(sorted(answer.payloads))})"
 
 
@@ -328,7 +331,9 @@ def _lacking(
     task_names = [task.name for task in caller.tasks_of(server)]
     missing = [task for task in task_names if not any(task in payloads for payloads in answered)]
     if answered and missing:
-        message = f"asked for {', '.join(missing)}: no answer had any"
+        message = (
+            f"no answer had a hit for {', '.join(missing)}, which the server is registered for"
+        )
         yield ConformanceStep(name=TASKS, state=StepState.WARNING, message=message)
 
 
@@ -341,13 +346,13 @@ async def _two_at_once(
     """
     names = " and ".join(ARTICLES[place].name for place in TOGETHER)
     if obstacle or any(alone[place].answer is None for place in TOGETHER):
-        return skipped(AT_ONCE, obstacle or f"{names} were not both answered")
+        return skipped(AT_ONCE, obstacle or f"{names}: not both were answered")
     pair = await _send(caller, server, TOGETHER)
     worst = max(pair, key=_badness)
     state, message = _STATES.get(worst.attempt.outcome, StepState.FAILED), ""
     if _crossed([alone[place] for place in TOGETHER], pair):
         state = StepState.FAILED
-        message = f"{names} got one another's answer when they were sent at the same time"
+        message = f"{names} were sent at the same time and got each other's answers"
     if state is StepState.FAILED and server.concurrency == 1:
         state = StepState.WARNING
     return _step(AT_ONCE, state, worst, message)

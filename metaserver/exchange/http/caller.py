@@ -213,7 +213,7 @@ class ArticleCaller:
                 report = answer if isinstance(answer, ServerReport) else None
                 break
         if report is not None and report.state in UNAVAILABLE_STATES:
-            return f"the server says it is {report.state}"
+            return f"the server reports the state {report.state}"
         return None
 
     async def state(self, server: Server) -> ServerReport | None:
@@ -264,5 +264,7 @@ def protocol_of(server: Server) -> ServerProtocol:
     """Return the protocol that a server speaks; raises `PeerError` if it is not installed."""
     protocol = installed_protocols().get(server.protocol)
     if protocol is None:
-        raise PeerError(Outcome.SHAPE, f"the hub has no protocol {server.protocol!r} any more")
+        raise PeerError(
+            Outcome.SHAPE, f"the protocol {server.protocol!r} is no longer installed on the hub"
+        )
     return protocol

@@ -152,7 +152,7 @@ class HttpCommunication:
         if refused is not None:
             return PeerError(refused.outcome, f"its callback was refused: {refused.message}")
         if self._awaited.resumed:
-            message = "the hub was started again meanwhile, and may have missed the callback"
+            message = "the hub was restarted in the meantime, and may have missed the callback"
             return PeerError(Outcome.CANCELLED, message)
         return self._channel.late(state)
 
@@ -272,7 +272,7 @@ class HttpChannel:
         """Hold a communication open, for a request that the server answers by a callback."""
         desk = self._client.callbacks
         if desk is None:
-            message = "nobody is called back here: only `metaserver serve` takes callbacks"
+            message = "callbacks cannot be received here: only `metaserver serve` receives them"
             raise PeerError(Outcome.CANCELLED, message)
         awaited = await desk.open(self._server, about, self._deadline, self.limits, document)
         if awaited.resumed:  # the time goes on from where it began

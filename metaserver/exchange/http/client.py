@@ -193,7 +193,7 @@ class HttpClient:
                 ) as response,
             ):
                 if response.status != 200 or "Content-Encoding" in response.headers:
-                    raise PeerError(Outcome.HTTP, "no plain answer of status 200")
+                    raise PeerError(Outcome.HTTP, "expected status 200 and no Content-Encoding")
                 content = bytearray()
                 async for chunk in response.content.iter_any():
                     content += chunk

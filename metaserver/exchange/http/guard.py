@@ -77,7 +77,7 @@ class AddressGuard:
         try:
             address = ip_address(host)
         except ValueError:  # the system would look it up again
-            raise RefusedAddressError(f"{host[:80]!r} is no address") from None
+            raise RefusedAddressError(f"{host[:80]!r} is not an address") from None
         word = self._refusal(address)
         if word is not None:
             words = " in ".join(map(str, (*_embedded(address), address)))

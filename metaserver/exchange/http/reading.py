@@ -39,7 +39,7 @@ async def read(
     """
     reader = make_reader(response.headers.get("Content-Type", ""), exchange.report)
     try:
-        await _feed(response, exchange, reader.feed, limits.bytes, turn)
+        await _feed(response, exchange, reader.feed, limits, turn)
     finally:
         exchange.mark("last")
     return reader.close()
@@ -49,7 +49,7 @@ async def _feed(
     response: aiohttp.ClientResponse,
     exchange: Exchange,
     feed: Callable[[bytes], None],
-    max_bytes: int,
+    limits: Limits,
     turn: Callable[[], AbstractAsyncContextManager[None]],
 ) -> None:
     inflater = _inflater(response.headers.get("Content-Encoding", "").strip().lower())
@@ -64,14 +64,14 @@ async def _feed(
                     await asyncio.sleep(0)  # so that each pass of the loop reads one such piece
             else:
                 feed(piece)
-            if exchange.bytes_opened > max_bytes:  # of all answers: those to looks at a job too
-                raise PeerError(Outcome.TOO_LARGE, f"more than {max_bytes:,} bytes")
+            if exchange.bytes_opened > limits.bytes:  # of all answers: those to looks at a job too
+                raise PeerError(Outcome.TOO_LARGE, limits.exceeded("bytes"))
             unbroken += max(len(piece), PIECE)
             if unbroken >= CHUNK:
                 unbroken = 0
                 await asyncio.sleep(0)  # other tasks have their turn during a large answer
-        if exchange.bytes_in > max_bytes:  # compressed bytes may hold no content
-            raise PeerError(Outcome.TOO_LARGE, f"more than {max_bytes:,} bytes")
+        if exchange.bytes_in > limits.bytes:  # compressed bytes may hold no content
+            raise PeerError(Outcome.TOO_LARGE, limits.exceeded("bytes"))
     if inflater:
         inflater.close()
 
@@ -80,7 +80,7 @@ def _inflater(encoding: str) -> Inflater | None:
     if encoding in PLAIN:
         return None
     if encoding not in ENCODINGS:
-        words = f"Content-Encoding {encoding[:80]!r} was not asked for"
+        words = f"Content-Encoding {encoding[:80]!r}; expected gzip, deflate or none"
         raise PeerError(Outcome.HTTP, one_line(words))
     return Inflater(encoding)
 
@@ -104,7 +104,10 @@ def status_error(response: aiohttp.ClientResponse) -> PeerError:
     """Return the error for an answer's status."""
     status = f"HTTP status {response.status} {response.reason or ''}".rstrip()
     if response.status in REFUSED:
-        return PeerError(Outcome.CREDENTIALS, one_line(f"{status}: the server needs credentials"))
+        return PeerError(
+            Outcome.CREDENTIALS,
+            one_line(f"{status}: the server did not accept the hub's credentials; expected 200"),
+        )
     location = response.headers.get("Location")  # often repeats the request's URL
     where = "" if location is None else f" to {masked(location)!r}"
     return PeerError(Outcome.HTTP, one_line(f"{status}{where}; expected 200"))
@@ -123,18 +126,22 @@ def peer_error(error: Exception, deadline: float, connect: float, state: str = "
         case aiohttp.ClientConnectorDNSError():
             return PeerError(Outcome.DNS, f"the name {error.host!r} does not resolve")
         case UnicodeError() | aiohttp.InvalidURL():  # DNS is not even asked
-            return PeerError(Outcome.DNS, f"no name of a host: {masked(_message(error))}")
+            return PeerError(Outcome.DNS, f"not a host name: {masked(_message(error))}")
         case aiohttp.ServerFingerprintMismatch():
             fingerprint = error.got.hex()
             return PeerError(
-                Outcome.TLS, f"certificate: its SHA-256 is {fingerprint}, not as registered"
+                Outcome.TLS,
+                f"certificate: its SHA-256 is {fingerprint}; expected the SHA-256 that the server"
+                " is registered with",
             )
         case aiohttp.ClientConnectorCertificateError():
             return PeerError(Outcome.TLS, f"certificate: {error.certificate_error}")
         case aiohttp.ClientSSLError():
             return PeerError(Outcome.TLS, _message(error))
         case aiohttp.ConnectionTimeoutError():
-            return PeerError(Outcome.CONNECT, f"no connection within {connect:g} s")
+            return PeerError(
+                Outcome.CONNECT, f"no connection within {connect:g} s (limits.connect)"
+            )
         case TimeoutError():
             reported = f"; the server last reported: {state}" if state else ""
             return PeerError(

@@ -75,11 +75,11 @@ def completed(submitted: str, stored: str, place: str) -> str:
     tail = old_parts.tail if new_parts.tail in (f"?{MASK}", f"#{MASK}") else new_parts.tail
     if MASK in user + tail or (new_parts.user and not user) or (new_parts.tail and not tail):
         raise InputError(
-            place, f"{MASK} means the stored secret, and none is stored; enter the secret"
+            place, f"{MASK} stands for the stored secret, but none is stored; enter the secret"
         )
     if address(submitted) != address(stored):
         raise InputError(
-            place, f"{MASK} means the stored secret of another address; enter the secret again"
+            place, f"{MASK} stands for the stored secret of another host; enter the secret again"
         )
     return str(new_parts._replace(user=user, tail=tail))
 
@@ -103,8 +103,8 @@ def completed_options(submitted: str, stored: str, place: str, *, moved: bool) -
     for at, line in enumerate(lines):
         if MASK in line:
             if (stored_line := stored_lines.get(line.strip())) is None or moved:
-                message = f"{MASK} means the stored value of that line at the same address"
-                raise InputError(place, f"{message}; enter it again")
+                message = f"{MASK} stands for the stored value only while the address is the same"
+                raise InputError(place, f"{message}; enter the value again")
             lines[at] = stored_line
     return "\n".join(lines)
 

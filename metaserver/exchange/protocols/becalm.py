@@ -188,7 +188,7 @@ async def _called_back(
         after = "" if acknowledged is None else f" after {acknowledged:.1f} s"
         callback = await communication.answer(f"acknowledged{after}, but no saveAnnotations")
     if acknowledged is not None and acknowledged > SOON:
-        message = f"came{after}: acknowledge first, then annotate"
+        message = f"acknowledged{after}; expected the acknowledgement at once, before the work"
         channel.report.note("acknowledgement", message)
     if refused:
         channel.report.note("acknowledgement", f"{refused}; but the answer came")
@@ -236,13 +236,15 @@ async def _wrong_key(channel: ServerChannel, options: BecalmOptions) -> Conforma
     """Return the step for a request with a wrong key: it must be refused."""
     name = "wrong key"
     if channel.login is None:
-        message = "the hub sends no becalm_key: register the server with auth = body"
+        message = "the hub sends no becalm_key; expected a server registered with auth = body"
         return ConformanceStep(name=name, state=StepState.SKIPPED, message=message)
     try:
         await _asked(channel, options, "getState", {}, _WRONG_KEY)
     except PeerError as error:
         return ConformanceStep(name=name, state=StepState.PASSED, message=f"refused: {error}")
-    message = "a wrong becalm_key was answered with success: anybody can use the server"
+    message = (
+        "a wrong becalm_key was accepted, so anybody can use the server; expected success: false"
+    )
     return ConformanceStep(name=name, state=StepState.WARNING, message=message)
 
 
@@ -254,7 +256,7 @@ async def _unknown_type(channel: ServerChannel, options: BecalmOptions) -> Confo
     try:
         await _called_back(channel, about, text, options, types)
     except PeerError as error:
-        message = f"a type that it does not know: {error}; it should be ignored"
+        message = f"{error}; expected an unknown type to be ignored"
         return ConformanceStep(
             name=name, state=StepState.WARNING, message=message, outcome=error.outcome
         )
@@ -274,5 +276,5 @@ async def _no_documents(channel: ServerChannel, options: BecalmOptions) -> Confo
         state = StepState.PASSED if refused else StepState.WARNING
         message = f"refused: {error}" if refused else f"expected success: false; {error}"
         return ConformanceStep(name=name, state=state, message=message)
-    message = "acknowledged, though there is nothing to annotate"
+    message = "a request without documents was acknowledged; expected success: false"
     return ConformanceStep(name=name, state=StepState.WARNING, message=message)

@@ -119,9 +119,7 @@ class BecalmReading:
             message = f"not UTF-8: {error.reason} at byte {error.start}"
             raise PeerError(Outcome.SYNTAX, message) from error
         if text.count("\t") + text.count("\n") > self._limits.values:
-            raise PeerError(
-                Outcome.TOO_LARGE, f"the answer has more than {self._limits.values:,} values"
-            )
+            raise PeerError(Outcome.TOO_LARGE, self._limits.exceeded("values"))
         for line, row in _rows(text):
             self._annotation(f"line {line}", f"line {line}, column ", row)
         return self._found.answer()
@@ -136,7 +134,7 @@ class BecalmReading:
 
         document, section = str(needed("document_id")), str(needed("section")).upper()
         if document != self._article:
-            message = f"{inside}document_id: {document!r:.60} is not what was sent"
+            message = f"{inside}document_id: {document!r:.60} is not the document that was sent"
             raise PeerError(Outcome.SHAPE, message)
         if section not in self._sections:
             raise PeerError(Outcome.SHAPE, f"{inside}section: expected T or A, got {section!r:.40}")

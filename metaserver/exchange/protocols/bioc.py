@@ -384,7 +384,7 @@ class BiocReading:
             raise PeerError(Outcome.SHAPE, message)
         [(pointer, document)] = documents
         if document.get("id") not in (None, ""):
-            message = f"{pointer}/id: {str(document['id'])!r:.60} is not what was sent"
+            message = f"{pointer}/id: {str(document['id'])!r:.60} is not the id that was sent"
             raise PeerError(Outcome.SHAPE, message)
         return pointer, document
 
@@ -573,10 +573,16 @@ async def _comes_back(
             texts = [_passage_text(passage, at) for at, passage in passages]
             whole = "".join(texts).casefold()
             if whole.strip() and not any(word in whole for word in ("synuclein", "parkin")):
-                return StepState.FAILED, "its passages have no name of the article that was sent"
+                return (
+                    StepState.FAILED,
+                    "its passages have none of the names in the article that was sent",
+                )
             wrong = [] if document.get("id") else ["it has no id"]
             if texts != expected:
-                message = "its passages have another text: offsets are moved to where the words are"
+                message = (
+                    "its passages have another text than was sent, so names are looked up"
+                    " in the text instead"
+                )
                 wrong.append(message)
             return StepState.WARNING if wrong else StepState.PASSED, "; ".join(wrong) or "unchanged"
 

@@ -41,15 +41,15 @@ T = TypeVar("T")
 class WholeBody:
     """A reader that collects a body, to be parsed when it is complete."""
 
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
         self._body = bytearray()
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes."""
         self._body += data
-        if len(self._body) > self._max_bytes:
-            raise PeerError(Outcome.TOO_LARGE, f"more than {self._max_bytes:,} bytes")
+        if len(self._body) > self._limits.bytes:
+            raise PeerError(Outcome.TOO_LARGE, self._limits.exceeded("bytes"))
 
     def close(self) -> bytes:
         """Return the body."""
@@ -60,7 +60,7 @@ def whole_body(limits: Limits) -> Any:
     """Return a factory for readers of whole bodies."""
 
     def make(_content_type: str, _report: Report) -> WholeBody:
-        return WholeBody(limits.bytes)
+        return WholeBody(limits)
 
     return make
 
@@ -78,7 +78,7 @@ def read_json(body: bytes, limits: Limits) -> Any:
             Outcome.SYNTAX, f"not UTF-8: {error.reason} at byte {error.start}"
         ) from error
     if sum(map(text.count, BEFORE_VALUES)) > limits.values:
-        raise PeerError(Outcome.TOO_LARGE, f"the answer has more than {limits.values:,} values")
+        raise PeerError(Outcome.TOO_LARGE, limits.exceeded("values"))
     try:
         value = json.loads(
             text, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_int=_integer
@@ -96,7 +96,7 @@ def read_json(body: bytes, limits: Limits) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise PeerError(Outcome.SYNTAX, "not JSON: a name occurs twice in an object")
+        raise PeerError(Outcome.SYNTAX, "not JSON: an object has the same name twice")
     return result
 
 

@@ -106,7 +106,7 @@ def job_address(
     Raises `PeerError` for any other place: a server must not choose where the hub connects to.
     """
     if not isinstance(location, str) or not location:
-        raise PeerError(Outcome.HTTP, f"a job without {name}")
+        raise PeerError(Outcome.HTTP, f"the job has no {name}")
     try:
         if len(location) > _MAX_ADDRESS:
             raise ValueError(name)  # before it is normalised
@@ -117,7 +117,7 @@ def job_address(
     except ValueError:
         usable = allowed = False
     if not usable:
-        raise PeerError(Outcome.HTTP, f"{name} is no address")
+        raise PeerError(Outcome.HTTP, f"{name} is not an address")
     if not allowed:
         origin = str(place.origin())[:200]
         raise PeerError(

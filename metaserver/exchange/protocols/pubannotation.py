@@ -285,7 +285,7 @@ def _there(response: Response[bytes]) -> Response[bytes]:
 def _lost(response: Response[bytes]) -> PeerError:
     """Return the error for a job without a result; in either dialect 410 says that it had one."""
     if response.status == 410:
-        return FaultError(Fault(code=410, string="the result is gone already"))
+        return FaultError(Fault(code=410, string="the result has been deleted"))
     return failed(response)
 
 
@@ -322,7 +322,10 @@ class _Places:
         self._theirs: Sequence[int] = ()
         if theirs.rstrip() != text.rstrip():
             if theirs.split() != text.split() and "".join(theirs.split()) != "".join(text.split()):
-                raise PeerError(Outcome.SHAPE, f"{pointer}: answered about another text")
+                raise PeerError(
+                    Outcome.SHAPE,
+                    f"{pointer}: the answer is for another text; expected the text that was sent",
+                )
             self._ours, self._theirs = _letters(text), _letters(theirs)
         self._places = Places(theirs, unit)
         self._outside = len(text) + 1, len(theirs)
@@ -462,7 +465,7 @@ async def _further_member(
         submitted = await _submit(channel, options, {"text": text, "bcms_further": "1"})
         await _result(channel, server, options, submitted)
     except PeerError as error:
-        message = f"a member that it does not know: {error}; it should be ignored"
+        message = f"{error}; expected an unknown member to be ignored"
         return ConformanceStep(
             name=name, state=StepState.WARNING, message=message, outcome=error.outcome
         )
@@ -477,7 +480,7 @@ async def _read_twice(
     try:
         submitted = await _submit(channel, options, {"text": text})
         if submitted.status == 200:
-            message = "answered at once: there is no job"
+            message = "answered at once, without a job"
             return ConformanceStep(name=name, state=StepState.SKIPPED, message=message)
         first = await _result(channel, server, options, submitted)
         again = await look(channel, str(first.url), options.looks_a_second)
@@ -486,7 +489,7 @@ async def _read_twice(
             name=name, state=StepState.WARNING, message=str(error), outcome=error.outcome
         )
     if again.status == 200 and again.value != first.value:
-        message = "the second look at a result gave another one"
+        message = "a result was fetched twice and differed; expected the same result"
         return ConformanceStep(name=name, state=StepState.FAILED, message=message)
-    message = f"the second look was answered by {again.status}"
+    message = f"a result was fetched twice: the second time the status was {again.status}"
     return ConformanceStep(name=name, state=StepState.PASSED, message=message)

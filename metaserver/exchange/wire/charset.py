@@ -109,7 +109,9 @@ def _module(name: str) -> str:
     """Return the codec for an encoding's name; raises `WireError` if it is unknown."""
     module = _CODECS.get(_plain(name))
     if module is None:
-        raise WireError(Outcome.SYNTAX, f"the encoding {name!r} is not known")
+        raise WireError(
+            Outcome.SYNTAX, f"the encoding {name!r} is not known; expected one such as utf-8"
+        )
     return module
 
 

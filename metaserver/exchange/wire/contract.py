@@ -251,7 +251,9 @@ class Completion:
         for key in RANKED if self.by_rank else ():
             if (hits := _structs(value.get(key))) and _lacks_confidence(hits):
                 result[key] = _with_confidence(hits)
-                report.note(key, "no confidences: read from the ranks")
+                report.note(
+                    key, "no hit has a confidence: the confidences are computed from the ranks"
+                )
         mentions = _structs(value.get(MENTIONS)) if self.mention_type else ()
         untyped = [place for place, mention in enumerate(mentions) if mention.get("type") is None]
         if untyped:
@@ -259,7 +261,10 @@ class Completion:
                 mention | {"type": self.mention_type} if mention.get("type") is None else mention
                 for mention in mentions
             ]
-            report.note(f"{MENTIONS}[{untyped[0]}].type", f"missing: read as {self.mention_type}")
+            report.note(
+                f"{MENTIONS}[{untyped[0]}].type",
+                f"missing; read as {self.mention_type}, the phase's mention_type",
+            )
         return result
 
 
@@ -318,7 +323,7 @@ def _count(struct: Mapping[str, object], name: str, report: Report) -> int | Non
     path = f"{META}.{name}"
     number = read(struct[name], int, path, report, Severity.NOTE)
     if number is not None and not 0 <= number <= MOST_TOKENS:
-        report.note(path, f"is left out: {number} is not from 0 to {MOST_TOKENS:,}")
+        report.note(path, f"ignored: got {number}, expected a number from 0 to {MOST_TOKENS:,}")
         return None
     return number
 
@@ -333,10 +338,12 @@ def _cost(struct: Mapping[str, object], report: Report) -> tuple[float | None, s
     if cost is None:
         return None, ""
     if not (isfinite(cost) and 0 <= cost <= MOST_COST):
-        report.note(path, f"is left out: {cost} is not from 0 to {MOST_COST:,.0f}")
+        report.note(path, f"ignored: got {cost}, expected a number from 0 to {MOST_COST:,.0f}")
         return None, ""
     if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
-        report.note(path, "is left out: without a currency of three capital letters, such as USD")
+        report.note(
+            path, "ignored: meta.currency is missing, expected three capital letters such as USD"
+        )
         return None, ""
     return cost, currency
 

@@ -390,7 +390,7 @@ class Stream:
         if self._parse_at > MAX_MARKUP:
             raise WireError(Outcome.SYNTAX, f"a tag or comment of more than {MAX_MARKUP:,} bytes")
         if self._target.count > self._limits.values:
-            raise WireError(Outcome.TOO_LARGE, f"more than {self._limits.values:,} values")
+            raise WireError(Outcome.TOO_LARGE, self._limits.exceeded("values"))
 
     def _check_trailing(self, data: bytes, error: expat.ExpatError | None = None) -> None:
         """Check the bytes after the message: NUL bytes, sent by C programs, and white space."""

@@ -13,7 +13,7 @@ from binascii import a2b_base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from metaserver.base.errors import HubError, PeerError
 from metaserver.base.states import Outcome
@@ -55,12 +55,23 @@ INT64 = 2**63
 class Limits:
     """Caps on a message: `bytes` after decompression, total `values`, nesting `depth`.
 
-    `depth` counts structs and arrays, the parameter list not among them.
+    `depth` counts structs and arrays, the parameter list not among them. `settings` begins the
+    names of the settings that set the caps on bytes and values; it is empty if none does.
     """
 
     bytes: int = 64 * 2**20
     values: int = 2_000_000
     depth: int = 64
+    settings: str = ""
+
+    def exceeded(self, kind: Literal["bytes", "values"]) -> str:
+        """Return what is wrong with a message beyond a cap, with the setting that raises it.
+
+        >>> Limits(values=1_000, settings="limits.answer_").exceeded("values")
+        'more than 1,000 values (limits.answer_values)'
+        """
+        setting = f" ({self.settings}{kind})" if self.settings else ""
+        return f"more than {getattr(self, kind):,} {kind}{setting}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

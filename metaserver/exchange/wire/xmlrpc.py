@@ -73,7 +73,7 @@ class Decoder:
         """Read the next bytes, any number."""
         self._bytes += len(data)
         if self._bytes > self._limits.bytes:
-            raise WireError(Outcome.TOO_LARGE, f"more than {self._limits.bytes:,} bytes")
+            raise WireError(Outcome.TOO_LARGE, self._limits.exceeded("bytes"))
         usual = bool(self._held) or data.startswith(BEGINNINGS)
         if usual and self._charset in UTF8 and self._stream is None and self._bytes <= CHUNK:
             self._held += data
@@ -95,14 +95,14 @@ class Decoder:
         if isinstance(message, Fault):
             raise FaultError(message)
         if isinstance(message, MethodCall):
-            raise WireError(Outcome.SYNTAX, "<methodCall> where <methodResponse> is expected")
+            raise WireError(Outcome.SYNTAX, "got <methodCall>; expected <methodResponse>")
         return message.value
 
     def call(self) -> MethodCall:
         """Return a complete request; raises `WireError` if it is an answer."""
         message = self.close()
         if not isinstance(message, MethodCall):
-            raise WireError(Outcome.SYNTAX, "<methodResponse> where <methodCall> is expected")
+            raise WireError(Outcome.SYNTAX, "got <methodResponse>; expected <methodCall>")
         return message
 
     def _streaming(self) -> Stream:
@@ -420,7 +420,7 @@ class Inflater:
     def close(self) -> None:
         """Check that the stream is complete; raises `WireError` if not."""
         if self._started and not self._stream.eof:
-            raise WireError(Outcome.SYNTAX, "the compressed body ends early")
+            raise WireError(Outcome.SYNTAX, "the compressed body ends before its data are complete")
 
 
 def _is_zlib(data: bytes) -> bool:

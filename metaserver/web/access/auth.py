@@ -163,7 +163,7 @@ class Gate:
         token = await self.sessions.token(secret, self.now())
         if token is None:
             self._wrong.take(origin.key)
-            message = "this token is invalid or expired: ask for a new one"
+            message = "this token is not valid, or has expired: ask for a new token"
             raise RefusedError(Refusal.TOKEN, message)
         return token
 
@@ -173,7 +173,10 @@ class Gate:
         server = await self.sessions.calling_server(key) if key else None
         if server is None:
             self._wrong.take(origin.key)
-            message = "apikey is missing, or is of no server: metaserver servers callback-key"
+            message = (
+                "apikey is missing, or is not the callback key of a server (make one with"
+                " `metaserver servers callback-key`)"
+            )
             raise RefusedError(Refusal.TOKEN, message)
         return server
 
@@ -265,7 +268,7 @@ def _require_share(allowances: Allowances, key: Hashable) -> None:
 @contextmanager
 def _held(slots: Slots, slot: Slot | None) -> Iterator[None]:
     if slot is None:
-        message = "too many of these at the same time"
+        message = "too many of these requests at the same time"
         raise RefusedError(Refusal.TOO_MANY, message, retry_after=bodies.RETRY_SECONDS)
     try:
         yield
@@ -509,7 +512,7 @@ class _OtherSessionError(RefusedError):
     """A form without this session's CSRF value."""
 
     def __init__(self) -> None:
-        message = "this form is of another session"
+        message = "this form belongs to another session: reload the page"
         super().__init__(Refusal.NOT_YOURS, message)
 
 
@@ -533,7 +536,7 @@ def check_same_site(request: web.Request) -> None:
     else:  # an old browser, or a program
         same = origin is None or urlsplit(origin).netloc == request.host
     if not same:
-        raise RefusedError(Refusal.NOT_YOURS, "sent from a page of another site")
+        raise RefusedError(Refusal.NOT_YOURS, "the request was sent from a page of another site")
 
 
 def _is_read(request: web.Request) -> bool:

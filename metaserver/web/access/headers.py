@@ -46,7 +46,7 @@ REASONS = {
     400: "The address asks for something that this page cannot show.",
     404: "There is no such page.",
     405: "This page can only be read.",
-    500: "The hub failed to make this page. The reason is in its log.",
+    500: "The hub could not make this page. The reason is in its log.",
 }
 
 
@@ -101,7 +101,10 @@ def error_pages(templates: Templates) -> Middleware:
             return response
         except UnavailableError as error:
             return _error_page(
-                templates, request, 503, f"The store takes no change now: {error.reason}."
+                templates,
+                request,
+                503,
+                f"The hub cannot store changes at the moment: {error.reason}.",
             )
         except Exception:
             log.exception("%s %s failed", request.method, _place(request))

@@ -10,15 +10,18 @@ from metaserver.base.errors import RefusedError
 WORDS = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
-        (r"Expected `str` matching regex .*", "is not written as its help says"),
-        (r"Expected `str` of length <= (\d+)", r"at most \1 characters"),
+        (
+            r"Expected `str` matching regex .*",
+            "does not have the form that the help text describes",
+        ),
+        (r"Expected `str` of length <= (\d+)", r"is too long: expected at most \1 characters"),
         (r"Expected `str` of length >= 1", "is required"),
         (r"Expected `(?:int|float)(?: \| null)?` >= (\S+)", r"must be \1 or more"),
         (r"Expected `(?:int|float)(?: \| null)?` > (\S+)", r"must be more than \1"),
         (r"Expected `(?:int|float)(?: \| null)?` <= (\S+)", r"must be \1 or less"),
         (r"Expected `int(?: \| null)?`.*", "must be a whole number"),
         (r"Expected `float(?: \| null)?`.*", "must be a number"),
-        (r"Invalid enum value '(.*)'", r"'\1' is none of the choices"),
+        (r"Invalid enum value '(.*)'", r"'\1' is not one of the choices"),
     )
 )
 

@@ -73,7 +73,7 @@ class SignIn:
         try:
             cookie, session = await self._begin(request, token)
         except UnavailableError:
-            return form({"token": "The hub cannot keep sessions now: try again."}, 503)
+            return form({"token": "The hub cannot open a session at the moment: try again."}, 503)
         if unsent is None:
             place = place_of(session, after)
             response = web.Response(status=303, headers={hdrs.LOCATION: place})

@@ -31,12 +31,20 @@ from metaserver.web.ui.markdown import render
 FORM_BYTES = 32_768
 WORDING = {
     "team": Wording(
-        label="Team", help="Its name on boards, which cannot be changed: letters, digits, “.-_”."
+        label="Team",
+        help="The team's name on the boards, which cannot be changed later: letters, digits,"
+        " “.-_”.",
     ),
-    "people": Wording(label="People", kind="long", help="One name per line, the contact first."),
-    "email": Wording(label="E-mail", kind="email", help="A link that confirms it is sent there."),
+    "people": Wording(
+        label="People",
+        kind="long",
+        help="The team's members, one name per line, the contact person first.",
+    ),
+    "email": Wording(
+        label="E-mail", kind="email", help="You will receive a link there to confirm the address."
+    ),
     "affiliation": Wording(label="Affiliation", help="Your institution or company."),
-    "code": Wording(label="Invitation code", help="From the organisers."),
+    "code": Wording(label="Invitation code", help="You have it from the organisers."),
 }
 ASKED = ("team", "people", "email", "affiliation")
 OF_PERSON = ("team", "people", "affiliation")
@@ -49,7 +57,9 @@ def _form(
 ) -> OperationForm:
     """Return a form, with a box for the terms if there are any."""
     label = f"I accept the terms (version {texts.terms_version})"
-    box = Wording(label=label, kind="check", help="The terms are above.", sends=texts.terms_version)
+    box = Wording(
+        label=label, kind="check", help="The terms are shown above.", sends=texts.terms_version
+    )
     terms = ("terms",) if texts.terms else ()
     return OperationForm(request=request, names=names + terms, wording={**WORDING, "terms": box})
 

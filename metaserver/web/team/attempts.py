@@ -142,7 +142,7 @@ class AttemptPages:
         phase = phase_named(self.console, request) or newest_phase(card)
         answer = await self._answer(request, phase)
         if answer.raw is None:
-            raise web.HTTPNotFound(text="No answer came in this attempt.")
+            raise web.HTTPNotFound(text="No answer was received in this attempt.")
         parts = (phase, card.server.server, answer.attempt.article, str(answer.attempt.number))
         name = re.sub(r"[^A-Za-z0-9._-]", "_", "-".join(parts))
         return web.Response(

@@ -31,7 +31,7 @@ WORDING = {
     "summary": Wording(
         label=HEADINGS["summary"],
         kind="long",
-        help="What it does, in a few sentences, as a paper would say it. Plain text.",
+        help="What the method does, in a few sentences, as in a paper. Plain text.",
     ),
     "resources": Wording(
         label=HEADINGS["resources"],
@@ -39,11 +39,14 @@ WORDING = {
         help="Lexical resources, databases, tools and language models, with their versions.",
     ),
     "corpora": Wording(
-        label=HEADINGS["corpora"], kind="long", help="What it was trained or tuned on."
+        label=HEADINGS["corpora"],
+        kind="long",
+        help="Corpora that the method was trained or tuned on.",
     ),
     "contact": Wording(
         label=HEADINGS["contact"],
-        help="A person or an address. It is published with the results: leave it empty otherwise.",
+        help="A person or an address. It is published with the results; leave it empty if you do"
+        " not want that.",
     ),
     "link": Wording(
         label=HEADINGS["link"], kind="url", help="A publication or the code: https://..."

@@ -112,7 +112,7 @@ class ResultPages:
 def _notice(query: Mapping[str, str]) -> str:
     """Return what to say after an upload."""
     run = query.get("uploaded", "")
-    return f"{run} was uploaded: it is listed below." if run else ""
+    return f"{run} has been uploaded and is listed below." if run else ""
 
 
 async def _results(

@@ -87,7 +87,8 @@ class SettingsPages:
 
 
 ROLES = Wording(
-    help="A token of the team can do all that you can here; a reader's only reads.",
+    help="A team's token allows everything that you can do here; a reader's token only allows"
+    " reading.",
     choices=[("team", "everything for this team"), ("reader", "read what is public")],
 )
 HUB_ROLES = Wording(

@@ -30,12 +30,12 @@ MOST_LISTED = 1_000
 VERDICTS = {"kept": "up", "refused": "down", "lost": "slow"}
 """The pill of a line's verdict."""
 WORDING = {
-    "phase": Wording(help="Its tasks, its UniProt release and its limits are used."),
-    "title": Wording(help="The first line of what is sent."),
-    "text": Wording(help=f"At most {MOST_TEXT:,} characters. It counts nowhere."),
+    "phase": Wording(help="The test uses this phase's tasks, UniProt release and limits."),
+    "title": Wording(help="The first line of the article."),
+    "text": Wording(help=f"At most {MOST_TEXT:,} characters. The answer does not count."),
     "article": Wording(
         label="Or an article of a training phase",
-        help="Its id in the data of the phase, and its phase above. Leave title and text empty.",
+        help="The article's id in the data of the phase chosen above. Leave title and text empty.",
     ),
 }
 

@@ -106,13 +106,13 @@ SHEET = OperationForm(
     wording={
         "run": Wording(
             help=f"{NAME_HELP.capitalize()}. Your run of the same name and task is replaced;"
-            " on the boards a name that others have too begins with your team's."
+            " on the boards, a name that another team also uses begins with your team's name."
         ),
         "content": Wording(
             label="Result file",
             kind="file",
-            help=f"Choose it, or drop it here. Plain or gzip, at most {MOST_BYTES >> 20} MiB"
-            " unpacked. It is read first: nothing counts before you send it.",
+            help=f"Choose the file, or drop it here. Plain or gzip, at most {MOST_BYTES >> 20} MiB"
+            " unpacked. It is checked first: nothing counts until you upload it.",
         ),
     },
 )
@@ -247,5 +247,5 @@ class TeamUploadPages:
 
 
 def _gone() -> RefusedError:
-    message = "the file that was looked at is kept no longer: choose it again"
+    message = "the file is no longer kept: choose it again"
     return RefusedError(Refusal.STATE, message, field="content")

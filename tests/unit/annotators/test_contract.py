@@ -52,7 +52,7 @@ def test_a_full_answer_has_no_problem():
         ),
         (
             {"normalizations": [HIT, {"dbid": "Q00987", "confidence": 0.5}]},
-            "normalizations[1].rank: missing, though other hits have one",
+            "normalizations[1].rank: missing; other hits of the list have a rank",
         ),
         (
             {"mentions": [{"offset": 0, "mention": "p53", "length": 4}]},

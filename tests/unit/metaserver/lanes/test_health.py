@@ -51,12 +51,12 @@ async def test_a_server_that_says_it_is_away_is_probed_until_it_is_back() -> Non
     peer = FakeCaller.saying(
         ServerReport(), ServerReport(state=ReportedState.SUSPENDED), ServerReport()
     )
-    peer.probes = ["the server says it is Suspended"] * 3
+    peer.probes = ["the server reports the state Suspended"] * 3
     memory, events = FakeRecorder(), list[AttemptEnded | LaneChanged]()
     one = lane(peer, memory, articles=20, limits=LIMITS, publish=events.append)
     assert await one.run() is LaneEnd.FINISHED
     assert peer.probed == 4
-    assert "the server says it is Suspended" in [
+    assert "the server reports the state Suspended" in [
         event.down for event in events if isinstance(event, LaneChanged)
     ]
     assert len(memory.entries) == 20  # nothing failed for it

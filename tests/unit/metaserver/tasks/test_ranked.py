@@ -40,7 +40,7 @@ ASIDE = {"taxid": "human", "evidence": "binds", "dbname": "UniProt", "extra": []
         (hits(("P1", 0.5), ("P2", 0.9), ("P3", 0.5), ("P4", 0.7)),
          [["P2", 1, 0.9], ["P4", 2, 0.7], ["P1", 3, 0.5], ["P3", 4, 0.5]], []),
         (hits(("P1", 0.9), ("P2", 0.1, 1)), [["P2", 1, 0.1]],
-         ["[0].rank: missing, though other hits have one"]),
+         ["[0].rank: missing; other hits of the list have a rank"]),
         (hits(("P1", 0.9, 1), ("P2", 0.8, 1), ("P3", 0.7, 2)), [["P1", 1, 0.9], ["P3", 2, 0.7]],
          ["[1].rank: rank 1 again, after normalizations[0]"]),
         (hits(("P1", 7.0, 1), ("P2", 0.8, 1)), [["P2", 1, 0.8]],

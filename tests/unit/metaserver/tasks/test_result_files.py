@@ -45,7 +45,7 @@ def test_invalid_hits_are_left_out_and_reported_with_their_line(tmp_path: Path) 
         "line 3: X2: no",
         "line 5: S3 is secondary",
         "line 2: X1: no",
-        "line 4: article '9' is not in this phase: 1 line is left out",
+        "line 4: article '9' is not an article of this phase: 1 line is left out",
     ]
 
 

@@ -177,7 +177,9 @@ def recognised(secret: str) -> Caller:
     """Return who has a token."""
     secret = secret.removeprefix("bcms_t")
     if secret not in CALLERS:
-        raise RefusedError(Refusal.TOKEN, "this token is invalid or expired: ask for a new one")
+        raise RefusedError(
+            Refusal.TOKEN, "this token is not valid, or has expired: ask for a new token"
+        )
     return CALLERS[secret]
 
 

@@ -50,12 +50,12 @@ def reported(**given: Any) -> dict[str, Any]:
             StepState.WARNING,
             "Overloaded, version 1.2, max_concurrent 2",
         ),
-        (reported(state="Suspended"), StepState.FAILED, "the server says it is Suspended"),
-        (reported(state="Shutdown"), StepState.FAILED, "the server says it is Shutdown"),
+        (reported(state="Suspended"), StepState.FAILED, "the server reports the state Suspended"),
+        (reported(state="Shutdown"), StepState.FAILED, "the server reports the state Shutdown"),
         (reported(state="asleep"), StepState.WARNING, "asleep, version 1.2, max_concurrent 2"),
         ({"state": "Running"}, StepState.WARNING, "Running"),
         ({}, StepState.WARNING, ""),
-        ("Running", StepState.WARNING, "Annotator.getState gave no struct"),
+        ("Running", StepState.WARNING, "Annotator.getState: expected struct"),
     ],
 )
 async def test_the_reported_state_decides(value: Any, state: StepState, message: str) -> None:

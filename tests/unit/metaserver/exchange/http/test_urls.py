@@ -97,7 +97,7 @@ def test_masked_secrets_are_kept(given: str, becomes: str) -> None:
 )
 def test_a_secret_is_not_kept_for_another_host(given: str) -> None:
     kept = KEPT.removesuffix("?key=hidden") if "#" in given else KEPT
-    with pytest.raises(InputError, match=r"means the stored secret"):
+    with pytest.raises(InputError, match=r"stands for the stored secret"):
         completed(given, kept, "url")
 
 

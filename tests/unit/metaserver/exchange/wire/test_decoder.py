@@ -352,7 +352,7 @@ def test_an_invalid_value_is_refused_with_its_path(value: str, message: str) -> 
         (response("<value/></param><param><value/>"), "a response holds one value or a fault"),
         (b"<methodResponse><params/><params/></methodResponse>", "a second <params>"),
         (b"<methodResponse><fault/></methodResponse>", "a value is missing"),
-        (b"<methodCall><methodName>f</methodName></methodCall>", "<methodCall> where"),
+        (b"<methodCall><methodName>f</methodName></methodCall>", "got <methodCall>; expected"),
     ],
 )  # fmt: skip
 def test_a_message_that_is_no_response_is_refused(body: bytes, message: str) -> None:
@@ -504,7 +504,7 @@ class TestCalls:
         [
             (b"<methodCall><params/></methodCall>", "a call without a method name"),
             (b"<methodCall><methodName> </methodName></methodCall>", "without a method name"),
-            (response("<value/>"), "<methodResponse> where <methodCall> is expected"),
+            (response("<value/>"), "got <methodResponse>; expected <methodCall>"),
         ],
     )
     def test_a_message_that_is_no_call_is_refused(self, body: bytes, message: str) -> None:

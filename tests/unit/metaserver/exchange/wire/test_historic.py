@@ -19,8 +19,8 @@ def test_what_is_missing_is_read_from_the_rest() -> None:
     assert [one["confidence"] for one in found["normalizations"]] == [0.5, 1.0]
     assert [one["type"] for one in found["mentions"]] == ["protein", "gene"]
     assert [str(one) for one in report.problems] == [
-        "normalizations: no confidences: read from the ranks",
-        "mentions[0].type: missing: read as protein",
+        "normalizations: no hit has a confidence: the confidences are computed from the ranks",
+        "mentions[0].type: missing; read as protein, the phase's mention_type",
     ]
     assert "confidence" not in OLD["normalizations"][0], "the answer itself is as it was"
 

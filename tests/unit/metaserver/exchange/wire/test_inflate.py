@@ -86,7 +86,7 @@ def test_an_empty_body_is_empty() -> None:
     ("data", "message"),
     [
         (b"plain text", "is broken"),
-        (gzip.compress(TEXT)[:-1], "ends early"),
+        (gzip.compress(TEXT)[:-1], "ends before its data"),
         (gzip.compress(TEXT) + b"junk", "is broken"),
         (gzip.compress(TEXT)[:-8] + bytes(8), "is broken"),
     ],

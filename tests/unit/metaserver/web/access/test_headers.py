@@ -18,5 +18,5 @@ async def test_a_store_that_takes_nothing_is_no_fault_of_the_page() -> None:
     async with TestClient(TestServer(app)) as client, client.get("/") as response:
         text = await response.text()
     assert response.status == 503
-    assert "The store takes no change now: disk is full." in text
+    assert "The hub cannot store changes at the moment: disk is full." in text
     assert "/secret/place" not in text

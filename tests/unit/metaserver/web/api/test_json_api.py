@@ -99,7 +99,7 @@ async def test_roles(site: Client) -> None:
     assert "ask an organiser" in (await refused(site, 401, "POST", "/boxes", token=""))["message"]
     assert "role organiser" in (await refused(site, 403, "DELETE", "/boxes/a"))["message"]
     error = await refused(site, 401, "GET", "/boxes", token="stolen")
-    assert "invalid or expired" in error["message"]
+    assert "not valid, or has expired" in error["message"]
 
 
 async def test_who_may_not_is_told_before_the_body_is_read(site: Client) -> None:

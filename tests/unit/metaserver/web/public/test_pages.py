@@ -151,7 +151,7 @@ class Broken(Challenge):
 async def test_a_failure_of_ours_is_told_without_its_reason(caplog):
     async with browsing(Broken()) as client:
         text = await text_of(client, "/monitor", 500)
-    assert "The hub failed to make this page" in text
+    assert "The hub could not make this page" in text
     assert "secret" not in text
     assert "a secret in a traceback" in caplog.text  # the log has it
 

@@ -91,7 +91,7 @@ def test_all_errors_are_told_at_their_fields_and_what_was_written_is_kept():
     assert errors == {
         "name": "'N' is not allowed here.",
         "count": "Must be 1 or more.",
-        "kind": "'neither' is none of the choices.",
+        "kind": "'neither' is not one of the choices.",
     }
     assert field(form, "title").value == "kept"
     assert field(form, "name").described_by == "plan-name-error plan-name-help"
@@ -119,7 +119,7 @@ def test_a_refusal_of_no_field_is_told_of_the_form():
         ("Expected `int`, got `str`", "Must be a whole number."),
         ("Expected `float | null`, got `str`", "Must be a number."),
         ("Expected `int` <= 1000", "Must be 1000 or less."),
-        ("Expected `str` of length <= 200", "At most 200 characters."),
+        ("Expected `str` of length <= 200", "Is too long: expected at most 200 characters."),
         ("'XYZ' is none of ACT, INT", "'XYZ' is none of ACT, INT."),
     ],
 )
