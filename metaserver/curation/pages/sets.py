@@ -39,6 +39,7 @@ MEASURES: Mapping[str, str] = {
     "accuracy": "equal classes",
     "cohen_kappa": "Cohen's κ",
     "methods_f_score": "F with methods",
+    "fleiss_kappa": "Fleiss' κ",
     "krippendorff_alpha": "Krippendorff's α",
     "decisions_alpha": "α of decisions",
 }

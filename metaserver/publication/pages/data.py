@@ -45,7 +45,7 @@ WORDING = {
     "public": Wording(
         label="For everybody", help="Otherwise only signed-in teams can download it."
     ),
-    "license": Wording(label="Licence", help="Its URL, if there is one."),
+    "license": Wording(label="Licence", help="Its address, from https:// on, if there is one."),
     "terms": Wording(
         label="Rules", kind="long", help="What teams may do with it; part of its README."
     ),

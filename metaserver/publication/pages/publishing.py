@@ -35,7 +35,7 @@ PACKAGE = OperationForm(
     request=NewPackage,
     names=("license", "authors"),
     wording={
-        "license": Wording(label="Licence", help="Its URL, if there is one."),
+        "license": Wording(label="Licence", help="Its address, from https:// on, if there is one."),
         "authors": Wording(label="Authors", help="One person per line."),
     },
 )

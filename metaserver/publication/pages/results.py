@@ -133,7 +133,8 @@ FORM = OperationForm(
             " evidence of servers, which may quote the articles. Not with the gold.",
         ),
         "license": Wording(
-            label="Licence", help="Its URL, if there is one, for the metadata of a deposit."
+            label="Licence",
+            help="Its address, from https:// on, if there is one, for the metadata of a deposit.",
         ),
     },
 )
