@@ -19,8 +19,6 @@ from metaserver.store.reader import of_lane, of_lanes, read_attempt
 from metaserver.store.rows import ANSWER, ATTEMPT, BatchRows
 from metaserver.store.tables import answers, attempts, checkpoints, lanes
 
-_KEY = ("phase_id", "server_id")
-
 
 class LogEnd(NamedTuple):
     """The last serial in a lane's log, and the revision of its content."""
