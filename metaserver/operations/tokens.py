@@ -58,7 +58,11 @@ Days = Annotated[
 
 OfChallenge = Annotated[
     ChallengeField,
-    Meta(title="Of", description="The challenge that an organiser is of; none: the whole hub"),
+    Meta(
+        title="Of",
+        description="The challenge that an organiser is of; none: the whole hub",
+        extra={"input": "choice"},
+    ),
 ]
 
 

@@ -355,7 +355,7 @@ async def test_organiser_invites_a_curator_and_takes_an_invitation_back(lobby: L
         assert (await ada.post(link)).path == "/curate"
         assert (await ada.get("/organise")).status == Refusal.NOT_YOURS
         count = len(lobby.mail.messages)
-        await organiser.post("/organise/people", role="organiser", email=ADA)
+        await organiser.post("/organise/people", role="organiser", email=ADA, challenge="")
         invitation = await lobby.door.mailed(count + 1)
         [opened] = await lobby.running.do("memberships.invitations")
         await organiser.post(f"/organise/people/invitations/{opened.id}/withdraw")

@@ -184,7 +184,7 @@ def _value(field: kinds.Field, texts: Sequence[str]) -> Any:
     if isinstance(kind, kinds.BoolType):
         return bool(texts)
     text = texts[0].strip().replace("\r\n", "\n") if texts else ""  # as browsers end lines
-    if isinstance(kind, kinds.StrType):
+    if isinstance(kind, kinds.StrType) and _input_of(field) != "choice":  # there "" is none of them
         return text if texts else None
     return text or None
 
