@@ -31,6 +31,21 @@ from metaserver.web.ui.console import ConsoleContext
 from metaserver.web.ui.live import LiveParts
 
 PARTS = "organise_parts.html"
+TABS = (
+    ("/organise", "Overview", False),
+    ("/organise/corpora", "Corpora", True),
+    ("/organise/teams", "Teams", True),
+    ("/organise/servers", "Servers", False),
+    ("/organise/uploads", "Uploads", False),
+    ("/organise/people", "People", False),
+    ("/organise/tokens", "Tokens", False),
+    ("/organise/consensus", "Consensus", True),
+    ("/organise/alerts", "Alerts", True),
+    ("/organise/machines", "Machines", True),
+    ("/organise/audit", "Audit log", True),
+    ("/organise/jobs", "Jobs", False),
+)
+"""The console's tabs: path, name, and whether an organiser of one challenge is not shown it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +58,7 @@ class OrganiserPages:
         """Put the console onto an application."""
         results = {"gold.set": set_path, "gold.preview": preview_path, BASELINES: started_path}
         self.console.results.update(results)
+        self.console.templates.share(organiser_tabs=TABS)
         app.add_routes(self.routes())
 
     def routes(self) -> list[web.RouteDef]:

@@ -86,6 +86,10 @@ class Templates:
         """Return the templates with these assets, compiled once in a process."""
         return cls(assets)
 
+    def share(self, **values: Any) -> None:
+        """Give all templates some values, by name."""
+        self._environment.globals.update(values)
+
     def page(self, name: str, **context: Any) -> str:
         """Render one page."""
         return self._environment.get_template(name).render(context)
