@@ -55,7 +55,7 @@ def idle(stores: Stores, rounds: int) -> Iterator[Row]:
                 pages.append(used["web-1"])
                 notes = ", ".join(f"{name} {share:.3f}" for name, share in used.items())
     what = f"{IDLE_LANES:,} idle lanes"
-    yield Row(what=f"{what}, 2 workers and PostgreSQL", values=cores, target=0.02,
+    yield Row(what=f"{what}, 2 workers and PostgreSQL", values=cores,
               unit="of a core", notes=f"the last round: {notes}")  # fmt: skip
     yield Row(what=f"{what}, log of PostgreSQL", values=log, target=1.0, unit="kB/s")
 
