@@ -204,7 +204,7 @@ def test_from_reading_to_an_uploaded_run(door, visits, tmp_path):
     enter(page, "Upload", "**/team/upload")
     choose(page, tmp_path, WRONG)
     looked = page.locator("#looked")
-    expect(looked).to_contain_text("4 errors of its format")
+    expect(looked).to_contain_text("4 errors in its format")
     for line in (3, 6, 7, 8):
         expect(looked.locator(".problems")).to_contain_text(f"line {line}")
     expect(looked.get_by_role("button")).to_have_count(0)
