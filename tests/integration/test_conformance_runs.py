@@ -273,6 +273,7 @@ async def test_the_console_tests_for_the_phase_that_is_chosen(running: Running) 
         async with blue.client.get(stream) as response:
             first = await response.content.readuntil(b"\n\n")
         assert b"Test of blue-1 for phase late: test passed" in first
+        assert b"late <small>test passed" in first
         await running.do("phases.update", phase="late", limits={"timeout": 3.0})
         page = await blue.get("/team/servers/blue-1/test?phase=late")
         assert "but phase late has changed since then. Test it again." in page.said

@@ -105,9 +105,14 @@ async def test_parts(console: ConsoleContext, request: web.Request, name: str) -
         f"step-{number}": part("team_parts.html", "step", number, step, SHAPES)
         for number, step in enumerate(test.steps)
     }
-    wrong = part("team_parts.html", "step_groups", grouped_steps(test.steps))
+    shown = {
+        "verdict": part("team_parts.html", "verdict", test, word_of(test)),
+        "wrong": part("team_parts.html", "step_groups", grouped_steps(test.steps)),
+    }
+    card = await one_card(console, request, name)
+    if len(card.server.tests) > 1:
+        shown["test-phases"] = part("team_parts.html", "test_phases", card, test, TESTED)
     return LiveParts(
-        html=steps
-        | {"verdict": part("team_parts.html", "verdict", test, word_of(test)), "wrong": wrong},
+        html=steps | shown,
         lists={"steps": list(steps)},
     )
