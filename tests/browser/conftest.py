@@ -101,8 +101,12 @@ def site(make_site: Callable[..., Site]) -> Site:
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """Yield Debian's Chromium. Skips where there is none; with CI=true that is a failure."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    """Yield Debian's Chromium, or better its shell, which opens a profile in a fifth of the time.
+
+    Skips if there is neither; with CI=true that is a failure.
+    """
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    path = next(filter(None, map(shutil.which, names)), None)
     if path is None:
         if os.environ.get("CI") == "true":
             pytest.fail("no Chromium: apt-get install chromium")
@@ -118,11 +122,13 @@ class Visits:
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
+        self._contexts: list[BrowserContext] = []
         self.problems: list[str] = []
 
     def open(self, address: str, **options: Any) -> Page:
         """Open a page in a fresh profile."""
         context = self._browser.new_context(**options)
+        self._contexts.append(context)
         context.set_default_timeout(MILLISECONDS)
         page = self.again(context)
         origin = "/".join(address.split("/")[:3])
@@ -146,7 +152,7 @@ class Visits:
             self.problems.append(f"request to {url}")
 
     def close(self) -> None:
-        for context in self._browser.contexts:
+        for context in self._contexts:
             context.close()
 
 

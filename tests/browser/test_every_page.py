@@ -3,16 +3,17 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
-from playwright.sync_api import FilePayload, Page, StorageState, expect
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from annotators.server import Kit
 from metaserver.base.records import ServerName, TaskName
 from metaserver.base.states import Role
 from metaserver.boards.monitor import ServerMonitor
 from metaserver.operations.caller import Caller
+from tests.browser.conftest import Visits
 from tests.browser.console import ANA, FRONT_DOOR, NOBODY, Annotator, EmptyHub
 from tests.browser.curating import article
 from tests.browser.visiting import (
@@ -237,25 +238,36 @@ def everybody_can_use(page: Page) -> None:
     check(page)
 
 
+Readers: TypeAlias = tuple[Visits, dict[str, Page]]
+"""What a browser says, and the page of each reader, in which one address follows another."""
+
+
 @pytest.fixture(scope="module")
-def sessions() -> dict[str, StorageState]:
-    """What the browsers of those who are signed in hold."""
-    return {}
+def readers(chromium: Browser) -> Iterator[Readers]:
+    visits = Visits(chromium)
+    yield visits, {}
+    visits.close()
 
 
 @pytest.mark.parametrize(("who", "path"), PAGES)
-def test_everybody_can_use(request, sessions, visits, who, path):
+def test_everybody_can_use(request, readers, who, path):
     hub = request.getfixturevalue("empty" if who == "first organiser" else "full")
     for place, address in getattr(hub, "places", {}).items():
         path = path.replace(place, address)
-    if who != "anybody" and who not in sessions:
-        page = (
+    visits, pages = readers
+    if who not in pages:
+        pages[who] = (
             first_signed_in(hub, visits) if who == "first organiser"
-            else signed_in(hub, visits, "/docs", hub.tokens[who])
+            else signed_in(hub, visits, "/docs", hub.tokens[who]) if who != "anybody"
+            else visits.open(f"{hub.url}/docs")
         )  # fmt: skip
-        sessions[who] = page.context.storage_state()
-    everybody_can_use(visits.open(f"{hub.url}{path}", storage_state=sessions.get(who)))
-    visits.problems = [said for said in visits.problems if "404" not in said]
+    page = pages[who]
+    visits.problems.clear()
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(WIDE)
+    page.goto(f"{hub.url}{path}")
+    everybody_can_use(page)
+    assert [said for said in visits.problems if "404" not in said] == []
 
 
 def wrong_token(page: Page) -> None:
