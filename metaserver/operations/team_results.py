@@ -147,7 +147,7 @@ async def _results(
             if may_see and score is not None
             else (),
             usage=usages.get(entry.run),
-            hidden="" if score is not None else _why(running, board),
+            hidden="" if score is not None else _why(running, board, entry.answered),
             freezes_at=freezes.timestamp() if freezes else None,
         )
         if score is not None:
@@ -177,11 +177,11 @@ def _interval(row: BoardRow | None, score: float | None) -> tuple[float, float] 
     return (row.interval.low, row.interval.high) if same else (None, None)
 
 
-def _why(running: RunningPhase, board: Board | None) -> str:
+def _why(running: RunningPhase, board: Board | None, answered: int) -> str:
     """Return why a run has no score to show."""
     if board is None:
         return "No gold yet"
     if not board.hidden:
-        return "No score yet"
+        return "No score yet" if answered else "No answer yet"
     over = running.state not in OPEN_STATES and running.state is not PhaseState.SETUP
     return "Hidden until the organisers publish the scores" + ("" if over else ", after the freeze")
