@@ -30,7 +30,7 @@ class Outcome(StrEnum):
 class ServerState(StrEnum):
     """A server's state on the monitor."""
 
-    WAITING = "waiting"  # no attempt yet
+    WAITING = "waiting"  # no attempt yet, or not sent articles as its credentials cannot be opened
     UP = "up"  # its last attempts were answered
     SLOW = "slow"  # it answers, but the median answer takes more than half of the time limit
     DOWN = "down"  # its circuit is open: probed, not sent articles

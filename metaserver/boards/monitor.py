@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ ERRORS = 200  # entries of the error log
 BIN_SECONDS = 5.0  # of the throughput
 BINS = 60
 BEHIND = "catching up: its stored attempts are being read"
+LOCKED = "the hub cannot read the credentials it stored for it"
 
 END_STATES: Mapping[LaneEnd, tuple[ServerState, str]] = {
     LaneEnd.FINISHED: (ServerState.FINISHED, ""),
@@ -81,6 +82,7 @@ class _MonitoredServer:
     control: Control = Control.RUNNING
     control_note: str = ""
     behind: bool = False  # its stored attempts are still being read
+    locked: bool = False  # nothing is sent to it, as its credentials cannot be opened
     measured: _Measured
     status: ServerStatus | None = None  # the cached row, until a change
 
@@ -108,6 +110,7 @@ class ServerMonitor:
         self._open = opened()
         self._servers: dict[ServerName, _MonitoredServer] = {}
         self._errors: list[ErrorEntry] = []  # oldest first
+        self._locked: Set[ServerName] = frozenset()
         self._answers: Counter[int] = Counter()  # by bin of the clock
         self._times = TimeHistogram()  # of all servers
         self._course = AttemptCourse()
@@ -191,6 +194,15 @@ class ServerMonitor:
         watched = self._servers[server]
         watched.behind = behind
         self._change(watched)
+
+    def lock(self, servers: Set[ServerName]) -> bool:
+        """Record which servers wait for the key of their credentials; return if any has changed."""
+        changed, self._locked = servers ^ self._locked, servers
+        for name in changed:
+            watched = self._servers[name]
+            watched.locked = name in servers
+            self._change(watched)
+        return bool(changed)
 
     def control(self, server: ServerName, control: Control, note: str = "") -> None:
         """Record a lane's desired state."""
@@ -437,7 +449,9 @@ def _network(timings: Timings) -> float:
 
 def _eta(watched: _MonitoredServer, remaining: int) -> float | None:
     """Return the seconds until the queue is empty at the speed of the last attempts."""
-    if not (remaining and watched.measured.recent and watched.measured.finished) or watched.down:
+    if not (remaining and watched.measured.recent and watched.measured.finished):
+        return None
+    if watched.down or watched.locked:
         return None
     seconds = sum(tick.seconds for tick in watched.measured.recent) / len(watched.measured.recent)
     attempts_each = watched.measured.outcomes.total() / watched.measured.finished
@@ -454,6 +468,8 @@ def _state(
         return CONTROL_STATES[watched.control], watched.control_note or finishing
     if watched.end is LaneEnd.ABANDONED:
         return ServerState.DOWN, f"abandoned after a long time down: {watched.down}"
+    if watched.locked and watched.end not in END_STATES:
+        return ServerState.WAITING, LOCKED
     if watched.down:
         return ServerState.DOWN, watched.down
     if watched.end is not None and watched.end in END_STATES:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 
 from metaserver.base.errors import UnavailableError
@@ -35,6 +35,11 @@ class LockedServers:
         self._looking = asyncio.Lock()
         self._seen: tuple[str, Sequence[SealedSecret]] | None = None  # by which key, which secrets
         self._locked: Mapping[int, SealedSecret] = {}
+
+    @property
+    def ids(self) -> Set[int]:
+        """The servers that were locked at the last look."""
+        return self._locked.keys()
 
     def has(self, server_id: int) -> bool:
         """Return whether a server was locked at the last look."""

@@ -492,6 +492,11 @@ class RunningPhase:
         """Forget what a server reported of its state, as no lane asks it any more."""
         self._context.client.slots.forget(name)
 
+    def show_locked(self, names: Set[ServerName]) -> None:
+        """Show which servers wait for the key of their credentials, and no others."""
+        if self.boards.server_monitor.lock(names):
+            self.boards.touch()
+
     def show_gold(self, gold: GoldVersion, scoreboard: Scoreboard) -> None:
         """Show a task's scores on its newest gold, and request the task from now on.
 

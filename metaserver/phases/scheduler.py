@@ -147,7 +147,22 @@ class Scheduler:
     async def _drive(self) -> None:
         while True:
             await self.advance_all()
+            self._show_locked()
             await asyncio.sleep(CLOCK_SECONDS)
+
+    def _show_locked(self) -> None:
+        """Show the servers that are locked for this process, and not at work in another."""
+        for running in self.phases.values():
+            keys = [LaneKey(running.phase.id, server_id) for server_id in self.locked.ids]
+            running.show_locked(
+                {
+                    name
+                    for key in keys
+                    if (name := running.name_of(key)) is not None
+                    and self.locked.locks(running.server_of(key))
+                    and not self.lanes.is_at_work(key)
+                }
+            )
 
     async def advance_all(self) -> None:
         """Bring every phase into its due state; a phase's fault is logged."""

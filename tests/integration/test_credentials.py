@@ -14,7 +14,8 @@ from aiohttp import web
 from metaserver.base.compression import unpack
 from metaserver.base.errors import HubError, InputError, PeerError, Refusal
 from metaserver.base.records import Access, Attempt, AuthKind, TaskName
-from metaserver.base.states import Outcome
+from metaserver.base.states import Outcome, ServerState
+from metaserver.boards.monitor import LOCKED
 from metaserver.cli.doctor import examine
 from metaserver.exchange.http.client import open_client
 from metaserver.exchange.http.credentials import KEY_FILE, Keyring
@@ -319,6 +320,8 @@ async def test_a_lost_key_costs_no_attempt_and_all_are_told(tmp_path, monkeypatc
             await plan_phase(running, teams=["blue"], is_open=True)
             await running.register(asked.url, auth="bearer", secret=SECRET)
             await running.register(asked.url, "blue-2")
+            await running.do("servers.next", running.team("blue"), server="blue-1")
+            await running.done(1)
         key = path.read_bytes()
         path.unlink()
         Keyring(path).seal("with another key")
@@ -331,6 +334,8 @@ async def test_a_lost_key_costs_no_attempt_and_all_are_told(tmp_path, monkeypatc
             [process] = (await running.do("hub.machines")).processes
             assert f"{path} does not open the credentials of blue-1" in process.lacks
             assert (await running.do("servers.get", server="blue-1")).secret == "needed"
+            await until(lambda: running.status().note == LOCKED)  # though it has answered
+            assert running.status().state is ServerState.WAITING
             async with signed_in(running) as ana:
                 assert process.lacks in (await ana.get("/organise/machines")).said
                 assert process.lacks in (await ana.get("/organise")).said

@@ -8,7 +8,15 @@ from msgspec.structs import replace
 
 from metaserver.base.records import ArticleId, Attempt, Server, ServerName, Timings
 from metaserver.base.states import Control, Outcome, ServerState
-from metaserver.boards.monitor import BEHIND, BIN_SECONDS, BINS, ERRORS, STRIP, ServerMonitor
+from metaserver.boards.monitor import (
+    BEHIND,
+    BIN_SECONDS,
+    BINS,
+    ERRORS,
+    LOCKED,
+    STRIP,
+    ServerMonitor,
+)
 from metaserver.boards.snapshots import ServerStatus
 from metaserver.lanes.events import LaneChanged, LaneEnd
 from tests.fakes.clock import FakeClock
@@ -74,6 +82,20 @@ def test_a_server_is_down_while_its_circuit_is_open_and_says_why(server_monitor)
     assert found == (ServerState.DOWN, "connect: refused")
     assert status(server_monitor).eta is None
     server_monitor.lane(changed())
+    assert status(server_monitor).state is ServerState.UP
+
+
+def test_a_server_waits_while_its_credentials_cannot_be_opened(server_monitor):
+    server_monitor.attempt(attempt(), 0, final=True)
+    assert status(server_monitor).eta is not None
+    assert server_monitor.lock({ONE.name})
+    assert not server_monitor.lock({ONE.name})
+    found = status(server_monitor)
+    assert (found.state, found.note, found.eta) == (ServerState.WAITING, LOCKED, None)
+    server_monitor.control(ONE.name, Control.PAUSED)
+    assert status(server_monitor).state is ServerState.PAUSED
+    server_monitor.control(ONE.name, Control.RUNNING)
+    assert server_monitor.lock(set())
     assert status(server_monitor).state is ServerState.UP
 
 
@@ -282,6 +304,7 @@ CHANGES: Mapping[str, Callable[[ServerMonitor], None]] = {
     "behind": lambda monitor: monitor.behind(ONE.name, True),
     "attempt": lambda monitor: monitor.attempt(attempt(), 0, final=True),
     "control": lambda monitor: monitor.control(ONE.name, Control.PAUSED),
+    "lock": lambda monitor: monitor.lock({ONE.name}),
     "found_down": lambda monitor: monitor.found_down(ONE.name, "connect: refused"),
     "load": lambda monitor: monitor.load(ONE.name, _other().dump(ONE.name)),
     "reopened": lambda monitor: monitor.reopened(ONE.name),
