@@ -241,7 +241,7 @@ async def test_articles_come_from_sources_within_bounds(tmp_path, caplog):
             assert (found.state, found.article) == (RequestState.ANSWERED, "1")
             assert (servers["a"].texts, servers["a"].contexts[0]["article_id"]) == ([TEXT], "1")
             for article, word in (
-                ("2", "abstracts: too_large"), ("3", "abstracts: http"), ("4", "no XML"),
+                ("2", "abstracts: too_large"), ("3", "abstracts: http"), ("4", "expected XML"),
                 ("5", "abstracts: http"), ("10.1000/x", "dois: http"), ("../1", ""), ("PMC5", ""),
             ):  # fmt: skip
                 caplog.clear()
