@@ -103,7 +103,7 @@ async def register_all(api: Api, url: str) -> None:
     )
     assert changed["options"] == "score_min = 0\nstyle = session\nresult_url = /r?***"
     moved = url.replace("127.0.0.1", "127.0.0.2")
-    with pytest.raises(RefusedRequestError, match="old place"):
+    with pytest.raises(RefusedRequestError, match="old host"):
         await api("PATCH", "/servers/bioc", url=moved, secret=SECRET)
 
 
