@@ -198,7 +198,7 @@ class ServerMonitor:
     def lock(self, servers: Set[ServerName]) -> bool:
         """Record which servers wait for the key of their credentials; return if any has changed."""
         changed, self._locked = servers ^ self._locked, servers
-        for name in changed:
+        for name in changed & self._servers.keys():
             watched = self._servers[name]
             watched.locked = name in servers
             self._change(watched)

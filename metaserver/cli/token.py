@@ -60,7 +60,9 @@ async def _create(args: argparse.Namespace, engine: AsyncEngine, place: StorePla
     if (role is Role.TEAM) > (args.team is not None):
         raise InputError("--team", "a team's token needs its team")
     if role in OF_NO_TEAM and args.team is not None:
-        raise InputError("--team", f"a token of role {role} has no team")
+        raise InputError(
+            "--team", f"must be empty: a token with the role {role} belongs to no team"
+        )
     async with writing(engine, place) as connection:
         team_id = None
         if args.team is not None:

@@ -547,11 +547,13 @@ def said(error: msgspec.ValidationError, kind: type[msgspec.Struct]) -> tuple[st
     if not at:
         what, path = path, ""
     field, steps = path.strip(".`"), steps_of(path)
-    if lacking := re.fullmatch(r"Object (missing|contains) .*?field `(.*)`", what, re.DOTALL):
+    if lacking := re.fullmatch(
+        r"Object (missing required|contains unknown) field `(.*)`", what, re.DOTALL
+    ):
         name = lacking[2]
         field = f"{field}.{name[:MOST_QUOTED]}".lstrip(".")
         steps = [*steps, name]
-        what = "missing" if lacking[1] == "missing" else "unknown field"
+        what = "missing" if lacking[1] == "missing required" else "unknown field"
     elif steps and steps[-1] in NAMED and what.startswith("Expected `str` matching"):
         what = f"expected {NAME_HELP}"
     elif given := re.fullmatch("Invalid enum value (.*)", what, re.DOTALL):

@@ -350,7 +350,7 @@ async def test_a_worker_without_the_key_begins_nothing_until_it_has_it(tmp_path,
             await until(is_shown)
             await until(lambda: first.service.phases.member.unheld == 1)
             assert not counted(first)["metaserver_attempts_total"]
-            assert first.status(NAME).state is ServerState.WAITING
+            await all_in(ServerState.WAITING, first)
             given = msgspec.structs.replace(first.service.settings, folder=str(other.parent))
             found = await asyncio.to_thread(lambda: list(examine(given)))
             assert f"{other} is missing: copy it from {socket.gethostname()}" in str(found)
