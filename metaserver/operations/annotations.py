@@ -18,7 +18,6 @@ from metaserver.base.records import ArticleId, RegisteredServer, ServerName, Tas
 from metaserver.exchange.wire.contract import MENTIONS
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
-from metaserver.operations.fields import OneServer
 from metaserver.operations.table import operation
 from metaserver.operations.visibility import may_read_answers
 from metaserver.phases.runtime import RunningPhase
@@ -57,14 +56,6 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
     answer: Mapping[str, Any]
 
 
-class PublicServer(msgspec.Struct, frozen=True, kw_only=True):
-    """A server's public fields."""
-
-    server: str
-    team: str
-    tasks: tuple[str, ...]
-
-
 @operation("Annotations.getAnnotations", "GET /annotations/{article}", None)
 async def get_annotations(
     hub: HubContext, caller: Caller, request: OneArticle
@@ -86,19 +77,6 @@ async def get_annotation(hub: HubContext, caller: Caller, request: ArticleOfServ
 async def get_server_list(hub: HubContext, caller: Caller, request: OneArticle) -> Sequence[str]:
     """Return the names of the servers and uploaded runs that have annotated an article."""
     return [annotation.server for annotation in await get_annotations(hub, caller, request)]
-
-
-@operation("Resources.getServer", "GET /resources/servers/{server}", None)
-async def get_server(hub: HubContext, caller: Caller, request: OneServer) -> PublicServer:
-    """Return a server's public fields, if the caller may read its annotations."""
-    for _, registered in readable(hub, caller):
-        if registered.server.name == request.server:
-            return PublicServer(
-                server=registered.server.name,
-                team=registered.team or "",
-                tasks=registered.server.tasks,
-            )
-    raise RefusedError(Refusal.UNKNOWN, f"there is no server {request.server!r}", field="server")
 
 
 def readable(hub: HubContext, caller: Caller) -> Iterator[tuple[RunningPhase, RegisteredServer]]:

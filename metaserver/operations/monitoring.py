@@ -1,4 +1,4 @@
-"""Servers' measures and events, the audit log, the hub's own state and its processes."""
+"""Servers' measures, the audit log, the hub's own state and its processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from metaserver.operations.context import HubContext
 from metaserver.operations.fields import Limit, ServerField
 from metaserver.operations.lanes import InPhase
 from metaserver.operations.table import Nothing, Scope, operation
-from metaserver.store import audit, leases, servers, states
+from metaserver.store import audit, leases, servers
 
 LAG = "metaserver_event_loop_lag_seconds"
 LAG_ALLOWED = 10.0
@@ -34,16 +34,6 @@ class MeasuresQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     server: ServerField
     phase: InPhase = None
     window: Annotated[Window, Meta(description="How far back: 1h, 24h, 7d or 30d")] = Window.DAY
-
-
-class EventQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A selection of a server's state changes."""
-
-    server: ServerField
-    phase: InPhase = None
-    since: Annotated[
-        float, Meta(ge=0, description="Only events from this time on, in Unix seconds")
-    ] = 0.0
 
 
 class StateEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,16 +65,6 @@ async def measures(hub: HubContext, caller: Caller, request: MeasuresQuery) -> S
     """Return a server's measures over the last hour, day, week or month."""
     registered = await hub.server(caller, request.server)
     return hub.phase(request.phase).windows.window(registered.server.name, request.window)
-
-
-@operation("Servers.events", "GET /servers/{server}/events", Role.TEAM, scope=Scope.PHASE)
-async def events(hub: HubContext, caller: Caller, request: EventQuery) -> Sequence[StateEvent]:
-    """Return a server's state changes, oldest first."""
-    registered = await hub.server(caller, request.server)
-    key = hub.phase(request.phase).key(registered)
-    async with hub.store.reading() as connection:
-        changes = await states.list_changes(connection, key, since=request.since)
-    return [StateEvent(at=change.at, state=change.state, note=change.note) for change in changes]
 
 
 @operation("Audit.list", "GET /audit", Role.ORGANISER)

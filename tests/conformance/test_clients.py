@@ -126,7 +126,6 @@ async def test_a_foreign_client_leads_its_server_through_a_phase(
         "the same": True,
         "hits": HITS,
         "servers": ["peer-1"],
-        "server": {"server": "peer-1", "team": "foreign", "tasks": ["INT"]},
         "board": [["peer-1", 1, 0.5]],
     } | EXCEPTIONS.get(language.__name__, {})
 

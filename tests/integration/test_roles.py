@@ -76,7 +76,7 @@ OF_CHALLENGE = {
         " results-package.read results-package.make data-package.get data-package.read"
         " data-package.release data-package.withdraw servers.start-baselines servers.suspend"
         " servers.resume servers.requeue servers.cancel servers.queue servers.attempts"
-        " servers.answer servers.events servers.measures"
+        " servers.answer servers.measures"
     ),
     Scope.SIGN_UP: "sign-ups.approve sign-ups.decline sign-ups.link",
     Scope.BOARD: "boards.get-frozen",
@@ -132,7 +132,6 @@ ROWS: Mapping[str, Row] = {
     ),
     "annotations.get-annotation-server-list": public(article=ARTICLE),
     "annotations.get-annotations": public(article=ARTICLE),
-    "resources.get-server": Row({"server": BLUE}, anyone=UNKNOWN, reader=UNKNOWN, red=UNKNOWN),
     "boards.frozen": public(phase="test"),
     "boards.get": public(phase="test", task="INT"),
     "boards.get-frozen": Row({"board": "{board}"}, anyone=UNKNOWN, reader=UNKNOWN, blue=UNKNOWN),
@@ -181,7 +180,6 @@ ROWS: Mapping[str, Row] = {
     "consensus.cancel": curators(STATE, STATE, request="{request}"),
     "consensus.forget": curators(request="{request}"),
     "consensus.get-consensus-methods": public(),
-    "consensus.get-consensus-method": public(method="rrf1"),
     "consensus.get-consensus": nobody(article=ARTICLE),
     "consensus.models": organisers(),
     "consensus.train": organisers(STATE, task="INT"),
@@ -231,7 +229,6 @@ ROWS: Mapping[str, Row] = {
     "uploads.list": fellows(phase="test", team="blue"),
     "servers.answer": own(**SERVER, article=ARTICLE, number=1),
     "servers.attempts": own(**SERVER),
-    "servers.events": own(**SERVER),
     "servers.get": own(server=BLUE),
     "servers.list": each(),
     "servers.look": each(url="http://127.0.0.1:1/"),

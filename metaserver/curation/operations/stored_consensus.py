@@ -32,12 +32,6 @@ MOST_EVIDENCE = 1_000_000
 MethodName = Annotated[str, Meta(max_length=32, description="A method (docs/consensus.md)")]
 
 
-class OneConsensusMethod(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A method of consensus by name."""
-
-    method: MethodName
-
-
 class ConsensusMethod(msgspec.Struct, frozen=True, kw_only=True):
     """A method of consensus; `learned` ones give probabilities.
 
@@ -91,17 +85,6 @@ async def get_methods(
 ) -> Sequence[ConsensusMethod]:
     """Return the methods by which answers can be combined."""
     return [_method(hub, name) for name in METHOD_TITLES]
-
-
-@operation("Consensus.getConsensusMethod", "GET /consensus/methods/{method}", None)
-async def get_method(
-    hub: HubContext, _caller: Caller, request: OneConsensusMethod
-) -> ConsensusMethod:
-    """Return a method."""
-    if request.method not in METHOD_TITLES:
-        message = f"there is no method {request.method!r}: {', '.join(METHOD_TITLES)}"
-        raise RefusedError(Refusal.UNKNOWN, message, field="method")
-    return _method(hub, request.method)
 
 
 @operation("Consensus.getConsensus", "GET /consensus/articles/{article}", None)

@@ -175,7 +175,6 @@ int main(int argc, char **argv) {
     see("hits", each(at(one, "answer.normalizations"),
                      (const char *[]){"dbid", "confidence", NULL}));
     see("servers", ask("Annotations.getAnnotationServerList", "(i)", 19661423));
-    see("server", ask("Resources.getServer", "(s)", server));
     xmlrpc_value *board = ask("Boards.get", "(ss{s:n})", phase, "INT", "view");
     see("board", each(at(board, "rows"),
                       (const char *[]){"run", "place", "values.precision", NULL}));

@@ -69,7 +69,6 @@ async function main () {
   const { answer } = await ask('Annotations.getAnnotation', '19661423', server)
   saw.hits = answer.normalizations.map(hit => [hit.dbid, hit.confidence])
   saw.servers = await ask('Annotations.getAnnotationServerList', 19661423)
-  saw.server = await ask('Resources.getServer', server)
   const { rows } = await ask('Boards.get', phase, 'INT', { view: null })
   saw.board = rows.map(row => [row.run, row.place, row.values.precision])
   console.log(JSON.stringify(saw))

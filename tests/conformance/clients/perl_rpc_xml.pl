@@ -82,7 +82,6 @@ $saw{'the same'} = $json->encode($same) eq $json->encode($annotations) ? \1 : \0
 my $answer = ask('Annotations.getAnnotation', '19661423', $server)->{answer};
 $saw{hits} = [map { [$_->{dbid}, 0 + $_->{confidence}] } @{$answer->{normalizations}}];
 $saw{servers} = ask('Annotations.getAnnotationServerList', 19661423);
-$saw{server} = ask('Resources.getServer', $server);
 my $board = ask('Boards.get', $phase, 'INT', {view => RPC::XML::nil->new});
 $saw{board} =
     [map { [$_->{run}, 0 + $_->{place}, 0 + $_->{values}{precision}] } @{$board->{rows}}];

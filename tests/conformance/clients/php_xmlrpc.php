@@ -91,7 +91,6 @@ foreach ($answer['normalizations'] as $hit) {
     $saw['hits'][] = [$hit['dbid'], $hit['confidence']];
 }
 $saw['servers'] = ask('Annotations.getAnnotationServerList', 19661423);
-$saw['server'] = ask('Resources.getServer', $server);
 foreach (ask('Boards.get', $phase, 'INT')['rows'] as $row) {
     $saw['board'][] = [$row['run'], $row['place'], $row['values']['precision']];
 }

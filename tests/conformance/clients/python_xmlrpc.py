@@ -76,7 +76,6 @@ saw["the same"] = hub.Annotations.getAnnotations("19661423") == annotations
 answer = hub.Annotations.getAnnotation("19661423", server)["answer"]
 saw["hits"] = [[hit["dbid"], hit["confidence"]] for hit in answer["normalizations"]]
 saw["servers"] = hub.Annotations.getAnnotationServerList(19661423)
-saw["server"] = hub.Resources.getServer(server)
 board = hub.Boards.get(phase, "INT", {"view": None})
 saw["board"] = [[row["run"], row["place"], row["values"]["precision"]] for row in board["rows"]]
 print(json.dumps(saw))

@@ -69,7 +69,6 @@ saw["the same"] = ask("Annotations.getAnnotations", "19661423") == annotations
 answer = ask("Annotations.getAnnotation", "19661423", SERVER)["answer"]
 saw["hits"] = answer["normalizations"].map { |hit| [hit["dbid"], hit["confidence"]] }
 saw["servers"] = ask("Annotations.getAnnotationServerList", 19661423)
-saw["server"] = ask("Resources.getServer", SERVER)
 saw["board"] = ask("Boards.get", PHASE, "INT", {view: nil})["rows"].map do |row|
   [row["run"], row["place"], row["values"]["precision"]]
 end
