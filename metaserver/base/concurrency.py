@@ -19,7 +19,7 @@ async def run_uncancelled(step: Coroutine[Any, Any, T]) -> T:
     """
     task = asyncio.create_task(step)
     try:
-        return await asyncio.shield(task)
+        await asyncio.wait([task])  # since 3.14 asyncio.shield would report each error itself
     except asyncio.CancelledError:
         await asyncio.wait([task])
         error = None if task.cancelled() else task.exception()
@@ -28,3 +28,4 @@ async def run_uncancelled(step: Coroutine[Any, Any, T]) -> T:
                 {"message": "a step failed whose caller was cancelled", "exception": error}
             )
         raise
+    return task.result()

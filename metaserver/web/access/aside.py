@@ -87,7 +87,8 @@ class ClientWorkbench:
             raise
         working = asyncio.ensure_future(asyncio.to_thread(timed, *args, **kwargs))
         working.add_done_callback(end)
-        return await asyncio.shield(working)
+        await asyncio.wait([working])  # unlike asyncio.shield, says nothing if the caller has gone
+        return working.result()
 
 
 class Measured(Generic[T]):
