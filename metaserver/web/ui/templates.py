@@ -31,10 +31,27 @@ from metaserver.web.ui.formatting import (
 )
 
 
+MACROS = ("forms", "live", "paging")
+
+
+class Macros:
+    """The macros of a template, which is compiled when one of them is called first."""
+
+    def __init__(self, environment: Environment, name: str) -> None:
+        self._environment = environment
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a macro by its name."""
+        return getattr(self._environment.get_template(self._name).module, name)
+
+
 class Templates:
     """Renders whole pages and, for the event stream, their live parts.
 
-    The templates are in the folders `templates/` of the packages that the assets are of.
+    The templates are in the folders `templates/` of the packages that the assets are of. All of
+    them call the macros of `forms.html`, `live.html`, `paging.html` and of files that end in
+    `_parts.html` by the file's name: `forms.csrf()`, `table_parts.frame("Runs", ["Run"])`.
     """
 
     def __init__(self, assets: Assets) -> None:
@@ -79,6 +96,10 @@ class Templates:
             "view_help": VIEW_HELP,
             "visitor": visitor,
         }
+        for file in self._environment.list_templates():
+            name = file.removesuffix(".html")
+            if name in MACROS or name.endswith("_parts"):
+                self._environment.globals[name] = Macros(self._environment, file)
 
     @classmethod
     @functools.cache
