@@ -129,11 +129,6 @@ class Card:
         return any(row.phase.state in OPEN_STATES for row in self.rows)
 
     @property
-    def address(self) -> str:
-        """Its address, without the secrets that are in it."""
-        return self.server.url
-
-    @property
     def path(self) -> str:
         """The path of its pages."""
         return f"/team/servers/{quote(self.server.server, safe='')}"
