@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from metaserver.base.plans import ArticlePolicy, Ranking
+from metaserver.operations.gold import NewGold
 from metaserver.web.organise import OrganiserPages
-from metaserver.web.organise.gold import MOST_DRAFTS, Drafts, GoldDraft
+from metaserver.web.organise.gold import MOST_DRAFTS, Drafts
 from tests.event_streams import next_frame
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -430,7 +431,7 @@ async def test_gold_that_cannot_be_read_is_told_at_its_field(running, ana):
 
 def test_drafts_are_few() -> None:
     drafts = Drafts()
-    draft = GoldDraft(phase="test", task="ACT", content=b"", source="x", replaces=0)
+    draft = NewGold(phase="test", task="ACT", content=b"", source="x", replaces=0)
     keys = [str(number) for number in range(MOST_DRAFTS + 1)]
     for key in keys:
         drafts.keep(key, draft)

@@ -209,6 +209,25 @@ class Gate:
         """Return the name of the session's cookie: by https no other host can set it."""
         return "__Host-session" if self.secure(origin) else "session"
 
+    def set_cookie(
+        self, request: web.Request, response: web.Response, name: str, value: str, seconds: int
+    ) -> None:
+        """Give a browser a cookie that only this site's pages send, and no script reads."""
+        response.set_cookie(
+            name,
+            value,
+            max_age=seconds,
+            path="/",
+            httponly=True,
+            samesite="Lax",
+            secure=self.secure(request[VISITOR].origin),
+        )
+
+    def drop_cookie(self, request: web.Request, response: web.Response, name: str) -> None:
+        """Take such a cookie from a browser."""
+        secure = self.secure(request[VISITOR].origin)
+        response.del_cookie(name, path="/", secure=secure, httponly=True)
+
     # -- how much --------------------------------------------------------------------------------
 
     def count(self, visitor: Visitor) -> None:

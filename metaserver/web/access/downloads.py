@@ -49,6 +49,18 @@ async def in_turn(request: web.Request, make: Callable[[], Awaitable[R]]) -> R:
             gate.downloads.give(slot)
 
 
+def attachment(content: bytes, name: str, kind: str = "application/octet-stream") -> web.Response:
+    """Return a file to be saved under a name, for its caller alone."""
+    return web.Response(body=content, content_type=kind, headers=_headers(name))
+
+
+def _headers(name: str, *, cacheable: bool = False) -> dict[str, str]:
+    return {
+        hdrs.CONTENT_DISPOSITION: f'attachment; filename="{name}"',
+        hdrs.CACHE_CONTROL: "private, no-cache" if cacheable else "private, no-store",
+    }
+
+
 async def stored_zip(
     request: web.Request, path: Path, name: str, *, cacheable: bool = False
 ) -> web.StreamResponse:
@@ -65,11 +77,7 @@ async def stored_zip(
 
 def zip_response(path: Path, name: str, *, cacheable: bool = False) -> web.StreamResponse:
     """Return the same answer, for a caller whose turn it is."""
-    headers = {
-        hdrs.CONTENT_TYPE: "application/zip",
-        hdrs.CONTENT_DISPOSITION: f'attachment; filename="{name}"',
-        hdrs.CACHE_CONTROL: "private, no-cache" if cacheable else "private, no-store",
-    }
+    headers = {hdrs.CONTENT_TYPE: "application/zip"} | _headers(name, cacheable=cacheable)
     return _StoredFile(path, headers=headers)
 
 

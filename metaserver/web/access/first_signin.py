@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.operations import first_organiser
 from metaserver.operations.context import HubContext
 from metaserver.web.access.auth import check_same_site
+from metaserver.web.access.headers import unkept
 from metaserver.web.access.signin import SignIn
 from metaserver.web.access.visitor import caller_of
 
@@ -46,10 +46,8 @@ class FirstSignIn:
         return answer
 
     def _page(self, status: int = 200, *, path: str = "", token: str = "") -> web.Response:
-        context: dict[str, Any] = {"path": path, "token": token}
-        text = self.sign_in.templates.page("signin_first.html", **context)
-        headers = {hdrs.CACHE_CONTROL: "no-store"}
-        return web.Response(text=text, status=status, content_type="text/html", headers=headers)
+        page = self.sign_in.templates.page("signin_first.html", path=path, token=token)
+        return unkept(page, status)
 
 
 def _secret(request: web.Request) -> str:

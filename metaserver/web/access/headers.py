@@ -126,15 +126,20 @@ def sign_in_page(
     `wrong` is what is wrong with a field, by its name.
     """
     page = templates.page("signin.html", after=after, unsent=unsent, wrong=wrong)
-    all_headers = {hdrs.CACHE_CONTROL: "no-store", **headers}
-    return web.Response(text=page, status=status, content_type="text/html", headers=all_headers)
+    return unkept(page, status, headers)
 
 
 def unsent_page(templates: Templates, unsent: Unsent, why: str, status: int = 200) -> web.Response:
     """Answer who is signed in with the way back to a form that was not sent."""
-    page = templates.page("unsent.html", unsent=unsent, why=sentence(why))
-    no_store = {hdrs.CACHE_CONTROL: "no-store"}
-    return web.Response(text=page, status=status, content_type="text/html", headers=no_store)
+    return unkept(templates.page("unsent.html", unsent=unsent, why=sentence(why)), status)
+
+
+def unkept(
+    page: str, status: int = 200, headers: Mapping[str, str] = MappingProxyType({})
+) -> web.Response:
+    """Answer with a page that no cache keeps."""
+    all_headers = {hdrs.CACHE_CONTROL: "no-store", **headers}
+    return web.Response(text=page, status=status, content_type="text/html", headers=all_headers)
 
 
 def _place(request: web.Request) -> str:

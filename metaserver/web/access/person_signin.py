@@ -21,7 +21,7 @@ from metaserver.config import ProviderSettings
 from metaserver.operations.openid import Answer, Provider
 from metaserver.operations.sign_ins import SignIns, provider_path
 from metaserver.web.access.auth import check_same_site
-from metaserver.web.access.headers import refusal_headers, sign_in_page
+from metaserver.web.access.headers import refusal_headers, sign_in_page, unkept
 from metaserver.web.access.posted import fields
 from metaserver.web.access.refusals import in_words
 from metaserver.web.access.signin import HOME, SignIn, own_path, place_of
@@ -201,26 +201,15 @@ class PersonSignIn:
         place = place_of(session, self.bound(request)[1] if after is None else after)
         response = web.Response(status=303, headers={hdrs.LOCATION: place})
         self.sign_in.set_cookie(request, response, cookie)
-        origin = visitor.origin
-        response.del_cookie(
-            self._bound_name(request),
-            path="/",
-            secure=self.sign_in.gate.secure(origin),
-            httponly=True,
-        )
+        self.sign_in.gate.drop_cookie(request, response, self._bound_name(request))
         return response
 
     def bind(self, request: web.Request, response: web.Response, secret: str, after: str) -> None:
         """Give a browser the cookie that its sign-in is bound to, always a new cookie."""
         kept = after if len(after) <= LONGEST_PATH else HOME
-        response.set_cookie(
-            self._bound_name(request),
-            f"{secret}.{quote(kept, safe='')}",
-            max_age=BOUND_SECONDS,
-            path="/",
-            httponly=True,
-            samesite="Lax",
-            secure=self.sign_in.gate.secure(request[VISITOR].origin),
+        value = f"{secret}.{quote(kept, safe='')}"
+        self.sign_in.gate.set_cookie(
+            request, response, self._bound_name(request), value, BOUND_SECONDS
         )
 
     def bound(self, request: web.Request) -> tuple[str, str]:
@@ -234,9 +223,7 @@ class PersonSignIn:
         return "__Host-signing-in" if secure else "signing-in"
 
     def _page(self, template: str, status: int = 200, **context: Any) -> web.Response:
-        text = self.sign_in.templates.page(template, **context)
-        headers = {hdrs.CACHE_CONTROL: "no-store"}
-        return web.Response(text=text, status=status, content_type="text/html", headers=headers)
+        return unkept(self.sign_in.templates.page(template, **context), status)
 
 
 def label_of(provider: ProviderSettings) -> str:

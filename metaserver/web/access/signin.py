@@ -105,11 +105,10 @@ class SignIn:
     async def end(self, request: web.Request) -> web.Response:
         """End the session. Without one there is nothing to do."""
         response = web.Response(status=303, headers={hdrs.LOCATION: HOME})
-        origin = request[VISITOR].origin
-        name = self.gate.cookie_name(origin)
+        name = self.gate.cookie_name(request[VISITOR].origin)
         if cookie := request.cookies.get(name):
             await self.gate.sessions.end(cookie)
-        response.del_cookie(name, path="/", secure=self.gate.secure(origin), httponly=True)
+        self.gate.drop_cookie(request, response, name)
         return response
 
     async def _begin(self, request: web.Request, token: Token) -> tuple[str, Session]:
@@ -125,16 +124,9 @@ class SignIn:
 
     def set_cookie(self, request: web.Request, response: web.Response, cookie: str) -> None:
         """Give a browser the cookie of its new session."""
-        origin = request[VISITOR].origin
-        response.set_cookie(
-            self.gate.cookie_name(origin),
-            cookie,
-            max_age=int(self.gate.settings.session_hours * 3600),
-            path="/",
-            httponly=True,
-            samesite="Lax",
-            secure=self.gate.secure(origin),
-        )
+        name = self.gate.cookie_name(request[VISITOR].origin)
+        seconds = int(self.gate.settings.session_hours * 3600)
+        self.gate.set_cookie(request, response, name, cookie, seconds)
 
 
 def _unsent(submitted: Form) -> Unsent | None:

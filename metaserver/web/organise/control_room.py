@@ -28,7 +28,7 @@ from metaserver.web.ui.console import ConsoleContext, phase_named, posted
 from metaserver.web.ui.form_pages import OperationForm, tried
 from metaserver.web.ui.formatting import element_id
 from metaserver.web.ui.live import LiveParts
-from metaserver.web.ui.paging import ROWS, Page, first_row
+from metaserver.web.ui.paging import ROWS, Chosen, Page, first_row
 
 PARTS = "organise_watch_parts.html"
 ROUND = 15 * 60
@@ -68,7 +68,7 @@ class FindingAct(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WatchChoice:
+class WatchChoice(Chosen):
     """The part of the servers and teams that is shown, as in the address."""
 
     verdict: Verdict | None = None
@@ -81,11 +81,6 @@ class WatchChoice:
         teams = first_row({"rows": query.get("teams", "")})
         verdict = Verdict(query["verdict"]) if query.get("verdict") else None
         return cls(verdict=verdict, rows=first_row(query), teams=teams)
-
-    def query(self, **changes: object) -> str:
-        """Return the choice as a query, with some of it changed."""
-        values = {name: getattr(self, name) for name in self.__slots__} | changes
-        return urlencode({name: value for name, value in values.items() if value not in (None, 1)})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,11 +11,10 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 import msgspec
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.phases import GoldChange, RunChange
-from metaserver.base.structs import convert
 from metaserver.operations import boards, gold, jobs, phases
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.gold import NewGold
@@ -23,6 +22,7 @@ from metaserver.operations.jobs import JobDetail, JobQuery
 from metaserver.operations.phases import PhaseDetail
 from metaserver.tasks.plugin import TaskPlugin, installed_tasks
 from metaserver.web.access.bodies import upload
+from metaserver.web.access.downloads import attachment
 from metaserver.web.organise.jobs import job_path, result_path, soon
 from metaserver.web.organise.overview import phase_path
 from metaserver.web.ui.console import ConsoleContext, posted
@@ -33,30 +33,22 @@ MOST_DRAFTS = 8
 """Files kept at a time; the oldest goes first. Each is at most as large as what may be uploaded."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GoldDraft:
-    """A gold file that was looked at; `replaces` is the version that was then the newest, or 0."""
-
-    phase: str
-    task: str
-    content: bytes
-    source: str
-    replaces: int
-
-
 class Drafts:
-    """The drafts of one hub, by the ids of the jobs that looked at them."""
+    """The gold files of one hub that were looked at, by the ids of the jobs that did it.
+
+    Each is the request to set it; `replaces` is the version that was then the newest, or 0.
+    """
 
     def __init__(self) -> None:
-        self._kept: dict[str, GoldDraft] = {}
+        self._kept: dict[str, NewGold] = {}
 
-    def keep(self, key: str, draft: GoldDraft) -> None:
+    def keep(self, key: str, draft: NewGold) -> None:
         """Keep a draft."""
         while len(self._kept) >= MOST_DRAFTS:
             del self._kept[next(iter(self._kept))]
         self._kept[key] = draft
 
-    def get(self, key: str) -> GoldDraft | None:
+    def get(self, key: str) -> NewGold | None:
         """Return a draft; None if it is kept no longer."""
         return self._kept.get(key)
 
@@ -211,14 +203,7 @@ class GoldPages:
         end = "".join(PurePath(version.gold.source).suffixes[-2:])
         end = end if re.fullmatch(r"(\.[A-Za-z0-9]{1,5}){1,2}", end) else ".txt"
         name = "gold_{phase}_{task}_v{version}".format(**query)
-        return web.Response(
-            body=version.content,
-            content_type="application/octet-stream",
-            headers={
-                hdrs.CONTENT_DISPOSITION: f'attachment; filename="{name}{end}"',
-                hdrs.CACHE_CONTROL: "private, no-store",
-            },
-        )
+        return attachment(version.content, f"{name}{end}")
 
     # -- another version -------------------------------------------------------------------------
 
@@ -227,7 +212,7 @@ class GoldPages:
         """Begin to look at what a file would change, and lead there; it is kept until it is set."""
         phase, plugin = await self._of(request)
         file = sent_file(await posted(request))
-        draft = GoldDraft(
+        draft = NewGold(
             phase=phase.phase,
             task=plugin.name,
             content=file.content,
@@ -235,7 +220,7 @@ class GoldPages:
             replaces=phase.gold.get(plugin.name, 0),
         )
         job: JobDetail | RefusedError = (
-            await tried(self.console.ask(request, gold.preview, _request(draft)), ("content",))
+            await tried(self.console.ask(request, gold.preview, draft), ("content",))
             if file.content
             else no_file()
         )
@@ -279,15 +264,11 @@ class GoldPages:
         raise web.HTTPSeeOther(await soon(self.console, request, job))
 
     async def _set(
-        self, request: web.Request, phase: PhaseDetail, plugin: TaskPlugin, draft: GoldDraft | None
+        self, request: web.Request, phase: PhaseDetail, plugin: TaskPlugin, draft: NewGold | None
     ) -> JobDetail | RefusedError:
         """Begin to set a draft, if the gold it was compared with is still in use."""
         if draft is None or (draft.phase, draft.task) != (phase.phase, plugin.name):
             message = "the file that was looked at is kept no longer: choose it again"
             return RefusedError(Refusal.STATE, message, field="content")
-        set_gold = self.console.ask(request, gold.set_, _request(draft))
+        set_gold = self.console.ask(request, gold.set_, draft)
         return await tried(set_gold, ("content",))
-
-
-def _request(draft: GoldDraft) -> NewGold:
-    return convert(draft, NewGold)

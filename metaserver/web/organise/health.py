@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 import msgspec
 from aiohttp import web
@@ -15,6 +14,7 @@ from metaserver.operations.monitoring import HubDetail
 from metaserver.operations.table import Nothing
 from metaserver.web.ui.console import ConsoleContext
 from metaserver.web.ui.form_pages import number
+from metaserver.web.ui.paging import Chosen
 
 LATE = 0.5  # seconds: pages and lanes wait as long
 SCARCE = 0.05  # of the disk
@@ -80,17 +80,12 @@ PAGE = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AuditFilter:
+class AuditFilter(Chosen):
     """The entries that are shown, as in the address."""
 
     actor: str = ""
     subject: str = ""
     before: str = ""
-
-    def query(self, **changes: str) -> str:
-        """Return the filter as a query, with some of it changed."""
-        parameters = {name: getattr(self, name) for name in self.__slots__} | changes
-        return urlencode({name: value for name, value in parameters.items() if value})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ from metaserver.web.ui.form_pages import OperationForm, tried
 from metaserver.web.ui.formatting import element_id
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.live import LiveParts
-from metaserver.web.ui.paging import Page, first_row
+from metaserver.web.ui.paging import Chosen, Page, first_row
 
 PARTS = "organise_parts.html"
 TESTS = {
@@ -74,19 +74,13 @@ REQUEUED = OperationForm(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LaneFilter:
+class LaneFilter(Chosen):
     """The lanes that are shown, as in the address."""
 
     phase: str = ""
     state: str = ""
     find: str = ""
     rows: int = 1  # the number of the first row of the page of the table
-
-    def query(self, **changes: object) -> str:
-        """Return the filter as a query, with some of it changed."""
-        values = {name: getattr(self, name) for name in self.__slots__} | changes
-        values["rows"] = "" if values["rows"] == 1 else values["rows"]
-        return urlencode({name: value for name, value in values.items() if value})
 
     def page(self, lanes: Sequence[OrganiserLaneRow]) -> tuple[Page, Sequence[OrganiserLaneRow]]:
         """Return the table's page, and its lanes."""

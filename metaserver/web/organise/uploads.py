@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from aiohttp import hdrs, web
+from aiohttp import web
 from multidict import MultiMapping
 
 from metaserver.base.errors import RefusedError
@@ -21,6 +21,7 @@ from metaserver.operations.text_files import MOST_BYTES
 from metaserver.operations.uploads import UploadsOf
 from metaserver.tasks.plugin import offline_tasks
 from metaserver.web.access.bodies import upload
+from metaserver.web.access.downloads import attachment
 from metaserver.web.organise.overview import organised_phases
 from metaserver.web.ui.console import ConsoleContext, phase_named, posted
 from metaserver.web.ui.form_pages import FormPage, OperationForm, no_file, one_of, sent_file, tried
@@ -141,14 +142,7 @@ class UploadPages:
         """Answer with a run's file as it was uploaded."""
         detail = await self._run(request)
         name = f"{detail.run.phase}.{detail.run.run}.{detail.run.task}{_end(detail.content)}"
-        return web.Response(
-            body=detail.content,
-            content_type="application/octet-stream",
-            headers={
-                hdrs.CONTENT_DISPOSITION: f'attachment; filename="{name}"',
-                hdrs.CACHE_CONTROL: "private, no-store",
-            },
-        )
+        return attachment(detail.content, name)
 
     async def _confirm(self, request: web.Request, form: Form) -> web.Response:
         """Ask whether a run is to be deleted."""

@@ -13,6 +13,7 @@ from metaserver.operations import people
 from metaserver.operations.people import Account, Capacity, OneInvitation
 from metaserver.operations.table import Nothing
 from metaserver.web.access.auth import check_same_site
+from metaserver.web.access.downloads import attachment
 from metaserver.web.access.person_signin import PersonSignIn, label_of
 from metaserver.web.access.signin import HOME
 from metaserver.web.access.visitor import caller_of
@@ -83,11 +84,8 @@ class AccountPages:
     async def export(self, request: web.Request) -> web.Response:
         """Answer with all that is kept of the person, as a file."""
         account: Account = await self.console.ask(request, people.me, Nothing())
-        return web.Response(
-            body=msgspec.json.format(msgspec.json.encode(account)),
-            content_type="application/json",
-            headers={hdrs.CONTENT_DISPOSITION: 'attachment; filename="account.json"'},
-        )
+        content = msgspec.json.format(msgspec.json.encode(account))
+        return attachment(content, "account.json", "application/json")
 
     async def act(self, request: web.Request) -> web.Response:
         """Begin a session in which the person acts by another membership."""

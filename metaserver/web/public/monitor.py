@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2s
 from statistics import fmean
-from urllib.parse import urlencode
 
 from metaserver.base.boards import Column
 from metaserver.base.states import ANSWERED, Outcome, ServerState
@@ -63,7 +62,7 @@ TICKS = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3600)  # s
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MonitorChoice:
+class MonitorChoice(paging.Chosen):
     """The servers and errors that the viewer has chosen, and their order; empty values mean all.
 
     A page has the figures for a page of the shown servers, from `rows` on.
@@ -93,11 +92,7 @@ class MonitorChoice:
 
     def query(self, **changes: object) -> str:
         """Return the choice as an address has it, with some of it otherwise, from row 1 on."""
-        values = {name: getattr(self, name) for name in self.__slots__} | {"rows": 1} | changes
-        usual = {"rows": 1}
-        return urlencode(
-            {key: str(value) for key, value in values.items() if value and value != usual.get(key)}
-        )
+        return paging.Chosen.query(self, **({"rows": 1} | changes))
 
     def on(self, column: Column) -> Sort:
         """Return the order that a click on a column's heading asks for."""

@@ -14,7 +14,7 @@ from metaserver.base.records import Timings
 from metaserver.base.states import OPEN_STATES, Outcome
 from metaserver.operations import attempts
 from metaserver.operations.attempts import AttemptDetail, RawAnswer
-from metaserver.web.access.downloads import in_turn
+from metaserver.web.access.downloads import attachment, in_turn
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.groups import grouped
 from metaserver.web.team.view import Card, one_card, scope_of
@@ -22,6 +22,7 @@ from metaserver.web.ui import svg
 from metaserver.web.ui.answers import Lines, Tree, read_answer, read_lines
 from metaserver.web.ui.console import ConsoleContext, phase_named
 from metaserver.web.ui.formatting import figure
+from metaserver.web.ui.paging import Chosen
 
 PAGE = 50
 PARTS = {
@@ -43,18 +44,13 @@ MARKS: Mapping[Outcome, str] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AttemptFilter:
+class AttemptFilter(Chosen):
     """The attempts that are shown, as in the address."""
 
     phase: str
     outcome: str = ""
     article: str = ""
     before: str = ""
-
-    def query(self, **changes: str) -> str:
-        """Return the filter as a query, with some of it changed."""
-        parameters = {name: getattr(self, name) for name in self.__slots__} | changes
-        return urlencode({name: value for name, value in parameters.items() if value})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,11 +141,7 @@ class AttemptPages:
             raise web.HTTPNotFound(text="No answer was received in this attempt.")
         parts = (phase, card.server.server, answer.attempt.article, str(answer.attempt.number))
         name = re.sub(r"[^A-Za-z0-9._-]", "_", "-".join(parts))
-        return web.Response(
-            body=answer.raw,
-            content_type="application/octet-stream",
-            headers={"Content-Disposition": f'attachment; filename="{name}.xml"'},
-        )
+        return attachment(answer.raw, f"{name}.xml")
 
     async def _answer(self, request: web.Request, phase: str) -> RawAnswer:
         return await self.console.submit(

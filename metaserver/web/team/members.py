@@ -121,12 +121,7 @@ class MemberPages:
 
     async def _scope(self, request: web.Request) -> Scope | None:
         """Return whose members they are: a team's, or None for the hub's."""
-        if self.of_hub:
-            return None
-        scope = await scope_of(self.console, request)
-        if scope is None:
-            raise web.HTTPSeeOther("/team")
-        return scope
+        return None if self.of_hub else await scope_of(self.console, request)
 
     async def _link(self, request: web.Request) -> str:
         scope = await self._scope(request)

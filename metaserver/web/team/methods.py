@@ -15,7 +15,7 @@ from metaserver.operations import methods
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.methods import MethodDetail
 from metaserver.operations.phases import PhaseDetail
-from metaserver.web.team.view import newest_phases, scope_of
+from metaserver.web.team.view import named_scope, newest_phases, scope_of
 from metaserver.web.ui.console import ConsoleContext
 from metaserver.web.ui.form_pages import FormPage
 from metaserver.web.ui.forms import Form, Wording
@@ -79,8 +79,6 @@ class MethodPages:
     async def list(self, request: web.Request) -> web.Response:
         """Answer with the team's runs in each phase, and which are described."""
         scope = await scope_of(self.console, request)
-        if scope is None:
-            raise web.HTTPSeeOther("/team")
         by_phase = [
             (phase, [run for run in runs if run.team == scope.team.team])
             for phase, runs in await self._runs(request)
@@ -106,8 +104,7 @@ class MethodPages:
     async def _one(self, request: web.Request) -> MethodDetail:
         """Return the addressed run; `RefusedError` if it is not the team's."""
         run = await self.console.submit(request, methods.get, {**request.match_info})
-        scope = await scope_of(self.console, request, run.team or None)
-        if scope is None:
+        if await named_scope(self.console, request, run.team or None) is None:
             raise RefusedError(Refusal.UNKNOWN, "the run is of no team", field="run")
         return run
 
@@ -146,5 +143,4 @@ class MethodPages:
 
     async def _changed(self, request: web.Request, detail: MethodDetail) -> str:
         scope = await scope_of(self.console, request, detail.team or None)
-        assert scope is not None
         return scope.link("/team/methods")

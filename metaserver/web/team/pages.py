@@ -36,6 +36,7 @@ from metaserver.web.team.view import (
     Scope,
     TeamLaneAction,
     cards,
+    named_scope,
     newest_phases,
     one_card,
     scope_of,
@@ -88,8 +89,6 @@ class TeamConsole:
     async def overview(self, request: web.Request) -> web.Response:
         """Answer with a team's servers; an organiser who has not said whose chooses first."""
         scope = await scope_of(self.console, request)
-        if scope is None:
-            raise web.HTTPSeeOther("/team")
         return await self._overview(request, scope)
 
     async def _overview(
@@ -123,7 +122,6 @@ class TeamConsole:
         except RefusedError as error:
             return await self._refused(request, redisplayed(error), from_overview=from_overview)
         scope = await scope_of(self.console, request, detail.team)
-        assert scope is not None
         path = "/team/servers" if from_overview else Card.of(detail, ()).path
         raise web.HTTPSeeOther(scope.link(path, server=name, act=act, phase=phase))
 
@@ -136,14 +134,13 @@ class TeamConsole:
         if not from_overview:
             return await shown_server(self.console, request, card, refused, error.refusal)
         scope = await scope_of(self.console, request, card.server.team)
-        assert scope is not None
         return await self._overview(request, scope, refused, error.refusal)
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """Answer with the event stream of a page of the console."""
         page, console = request.query.get("page", ""), self.console
         if page in ("overview", "results"):
-            scope = await scope_of(console, request)
+            scope = await named_scope(console, request)
             if scope is None:
                 raise web.HTTPNotFound(text="Say which team's: ?team=NAME.")
             team, of = scope.team.team, scope

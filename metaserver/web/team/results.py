@@ -18,7 +18,7 @@ from metaserver.operations.team_results import ResultsOf, RunResult
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.challenge_page import ShownAnnouncement, announced
 from metaserver.web.public.sites import base_of
-from metaserver.web.team.view import Scope, newest_phases, scope_of
+from metaserver.web.team.view import Scope, named_scope, newest_phases
 from metaserver.web.ui.console import ConsoleContext
 from metaserver.web.ui.live import LiveParts
 
@@ -96,7 +96,7 @@ class ResultPages:
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer with a team's results; to an organiser who has not said whose, with all teams."""
-        scope = await scope_of(self.console, request)
+        scope = await named_scope(self.console, request)
         if scope is None:
             listed = await self.console.ask(request, teams.list_, Nothing())
             return self.console.answer("team_choice.html", teams=listed)

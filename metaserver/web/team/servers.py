@@ -122,8 +122,6 @@ class TeamServerPages:
 
     async def _register(self, request: web.Request, form: Form) -> web.Response:
         scope = await scope_of(self.console, request)
-        if scope is None:
-            raise web.HTTPSeeOther("/team")
         return self.console.answer("team_register.html", status=form.status, scope=scope, form=form)
 
     async def look(self, request: web.Request) -> web.Response:
@@ -181,7 +179,6 @@ class TeamServerPages:
     async def _list(self, request: web.Request, _retired: None) -> str:
         card = await one_card(self.console, request, request.match_info["server"])
         scope = await scope_of(self.console, request, card.server.team)
-        assert scope is not None
         return scope.link("/team/servers")
 
 

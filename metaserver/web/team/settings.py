@@ -63,8 +63,6 @@ class SettingsPages:
     ) -> web.Response:
         """Answer with both forms, one as it was sent."""
         scope = await scope_of(self.console, request)
-        if scope is None:
-            raise web.HTTPSeeOther("/team")
         team = scope.team
         notices = await self.console.ask(request, teams.get_notices, OneTeam(team=team.team))
         forms = {
@@ -83,7 +81,7 @@ class SettingsPages:
 
     async def _changed(self, request: web.Request, team: TeamDetail) -> str:
         scope = await scope_of(self.console, request, team.team)
-        return scope.link("/team/settings") if scope else "/team"
+        return scope.link("/team/settings")
 
 
 ROLES = Wording(
@@ -146,8 +144,6 @@ class TokenPages:
         context: dict[str, Any] = {}
         if not self.of_hub:
             scope = await scope_of(self.console, request)
-            if scope is None:
-                raise web.HTTPSeeOther("/team")
             template, query = "team_tokens.html", TokenQuery(team=scope.team.team)
             context["scope"] = scope
         form = form or self._new.form({"role": "organiser"} if self.of_hub else None)
@@ -181,7 +177,7 @@ class TokenPages:
                 f"/organise/teams/{quote(team, safe='')}" if team else self._path
             )
         scope = await scope_of(self.console, request)
-        raise web.HTTPSeeOther(scope.link(self._path) if scope else "/team")
+        raise web.HTTPSeeOther(scope.link(self._path))
 
     async def _holder(self, request: web.Request, number: str) -> str | None:
         """Return the team that a token belongs to."""

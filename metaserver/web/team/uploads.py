@@ -139,8 +139,6 @@ class TeamUploadPages:
         `looked` names a previewed file: its findings are shown too.
         """
         scope = await scope_of(self.console, request)
-        if scope is None:
-            raise web.HTTPSeeOther("/team")
         phase, key = phase_named(self.console, request), request.query.get("looked", "")
         held_run = self.held.get(key, scope.team.team)
         if key and held_run is None:
@@ -193,18 +191,11 @@ class TeamUploadPages:
         query = UploadsOf(phase=phase.phase, team=scope.team.team)
         return await self.console.ask(request, uploads.list_, query)
 
-    async def _scope(self, request: web.Request, submitted: MultiMapping[Any]) -> Scope:
-        team = str(submitted["team"]) if submitted.get("team") else None
-        scope = await scope_of(self.console, request, team)
-        if scope is None:
-            raise web.HTTPSeeOther("/team")
-        return scope
-
     @upload
     async def look(self, request: web.Request) -> web.Response:
         """Hold the file for a while, and lead to what an upload of it would do."""
         submitted = await posted(request)
-        scope, file = await self._scope(request, submitted), sent_file(submitted)
+        scope, file = await scope_of(self.console, request), sent_file(submitted)
         phase = str(submitted.get("phase", ""))
         values = SHEET.values(submitted) | {"content": file.content, "phase": phase}
         values["team"] = scope.team.team
@@ -230,7 +221,7 @@ class TeamUploadPages:
     async def send(self, request: web.Request) -> web.Response:
         """Upload the file that was looked at; My results then shows it."""
         submitted = await posted(request)
-        scope, key = await self._scope(request, submitted), str(submitted.get("held", ""))
+        scope, key = await scope_of(self.console, request), str(submitted.get("held", ""))
         held_run = self.held.get(key, scope.team.team)
         if held_run is None or not held_run.content:
             phase = phase_named(self.console, request)

@@ -192,7 +192,15 @@ class Scope:
         return {"team": self.team.team} if self.organiser else {}
 
 
-async def scope_of(
+async def scope_of(console: ConsoleContext, request: web.Request, team: str | None = None) -> Scope:
+    """Return whose console is requested, as `named_scope`; without a team, lead to their list."""
+    scope = await named_scope(console, request, team)
+    if scope is None:
+        raise web.HTTPSeeOther("/team")
+    return scope
+
+
+async def named_scope(
     console: ConsoleContext, request: web.Request, team: str | None = None
 ) -> Scope | None:
     """Return whose console is requested; None if an organiser has yet to say it.

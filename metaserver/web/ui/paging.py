@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TypeVar
+from urllib.parse import urlencode
 
 T = TypeVar("T")
 ROWS = 100
@@ -20,6 +21,23 @@ def first_row(query: Mapping[str, str]) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS and int(text)):
         raise ValueError("rows is the number of the first row that is shown, from 1.")
     return int(text)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chosen:
+    """What a page's address chooses: fields; empty values and defaults are left out of it."""
+
+    def query(self, **changes: object) -> str:
+        """Return the choice as a query, with some of it changed: `state=up&rows=101`."""
+        usual = {field.name: field.default for field in fields(self)}
+        values = {name: getattr(self, name) for name in usual} | changes
+        return urlencode(
+            {
+                name: str(value)
+                for name, value in values.items()
+                if value not in ("", None, usual[name])
+            }
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

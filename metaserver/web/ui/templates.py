@@ -30,7 +30,6 @@ from metaserver.web.ui.formatting import (
     small,
 )
 
-
 MACROS = ("forms", "live", "paging")
 
 
