@@ -531,7 +531,8 @@ class FrozenBoard(msgspec.Struct, frozen=True, kw_only=True):
     words. `ranking` is the phase's rule, null on boards from an earlier version, which count the
     answered articles. `others` are the views in which other articles count than in the ranking.
     `newer` is the id of a board that supersedes it (newer gold, another freeze): not stored, but
-    set when the board is read. `methods` are its runs' descriptions by name.
+    set when the board is read, as `gone`: runs that were deleted since. `methods` are its runs'
+    descriptions by name.
     """
 
     name: TaskName
@@ -548,6 +549,7 @@ class FrozenBoard(msgspec.Struct, frozen=True, kw_only=True):
     others: Mapping[str, FrozenView] = {}
     provisional: bool = False
     newer: str = ""
+    gone: tuple[str, ...] = ()
 
     @property
     def articles(self) -> ArticlePolicy:

@@ -333,10 +333,7 @@ class PhaseView:
 
     def run_named(self, name_shown: str, viewer: Viewer) -> tuple[ServerName, TeamName | None]:
         """Return the run that a viewer is shown by this name, and its team; else `RefusedError`."""
-        running = self._running
-        teams = {name: registered.team for name, registered in running.servers.items()}
-        teams |= {name: run.team for name, run in running.offline.items()}
-        for name, team in teams.items():
+        for name, team in _teams_of_runs(self._running).items():
             if self._names.run(name, team, viewer) == name_shown:
                 return name, team
         raise RefusedError(Refusal.UNKNOWN, f"there is no run {name_shown!r}", field="run")
@@ -535,11 +532,23 @@ async def frozen_board(hub: HubContext, key: str, caller: Caller) -> FrozenBoard
         for views_of in (frozen.views, frozen.others)
     )
     runs_seen = {row.run for view in views.values() for row in view.rows}
+    kept = {names.run(run, team, viewer) for run, team in _teams_of_runs(running).items()}
     over = running.state in OVER or viewer.organiser  # it may have been extended since
     methods = {run: method for run, method in frozen.methods.items() if over and run in runs_seen}
     return msgspec.structs.replace(
-        frozen, views=views, others=other_views, methods=methods, newer=newer
+        frozen,
+        views=views,
+        others=other_views,
+        methods=methods,
+        newer=newer,
+        gone=tuple(sorted(runs_seen - kept)),
     )
+
+
+def _teams_of_runs(running: RunningPhase) -> Mapping[ServerName, TeamName | None]:
+    """Return the team of each run that a phase has."""
+    teams = {name: registered.team for name, registered in running.servers.items()}
+    return teams | {name: run.team for name, run in running.offline.items()}
 
 
 def _decoded(packed: bytes) -> FrozenBoard:

@@ -70,7 +70,10 @@ class PublicationPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskResults(msgspec.Struct, frozen=True, kw_only=True):
-    """A task's final board: its id, its top rows, what they say in words."""
+    """A task's final board: its id, its top rows, what they say in words.
+
+    `gone` are the runs that were deleted since.
+    """
 
     task: str
     title: str
@@ -79,6 +82,7 @@ class TaskResults(msgspec.Struct, frozen=True, kw_only=True):
     runs: int
     podium: tuple[BoardRow, ...]
     words: str
+    gone: tuple[str, ...] = ()
 
 
 class PhaseResults(msgspec.Struct, frozen=True, kw_only=True):
@@ -234,6 +238,7 @@ def _task(key: str, board: FrozenBoard) -> TaskResults:
         runs=len(rows),
         podium=tuple(row for row in rows if row.place is not None and row.place <= PODIUM),
         words=in_words(rows),
+        gone=board.gone,
     )
 
 

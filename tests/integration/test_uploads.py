@@ -14,6 +14,7 @@ from metaserver.base.records import ArticleId
 from metaserver.operations.uploads import DAY, READS, compared, digests_of
 from tests.fakes.clock import ShiftedClock
 from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.sites import visiting
 
 HOUR = 3_600.0
 ACT = {"phase": "test", "task": "ACT"}
@@ -87,6 +88,23 @@ async def test_teams_and_tasks_share_a_name_of_runs_but_never_a_run(tmp_path: Pa
             "R01",
             "blue.INT.R01",
         ]
+
+
+async def test_a_run_that_was_deleted_is_named_on_frozen_boards_without_a_link(tmp_path) -> None:
+    async with at_work(await settings(tmp_path)) as running:
+        await opened(running)
+        await running.do("runs.upload", running.team("blue"), **ACT, run="a", content=act_file())
+        await running.do("phases.update", phase="test", visibility="public")
+        await running.do("phases.freeze", phase="test")
+        board = next(one.board for one in await running.frozen(3) if one.task == "ACT")
+        async with visiting(running) as reader:
+            for deleted in (False, True):
+                page = await reader.get(f"/b/{board}")
+                assert ("/runs/a" in page.text, "a deleted" in page.said) == (not deleted, deleted)
+                if not deleted:
+                    await running.do("phases.open", phase="test")
+                    await running.do("runs.delete", phase="test", run="a")
+                    await running.do("phases.freeze", phase="test")
 
 
 @pytest.mark.both_stores

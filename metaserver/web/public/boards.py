@@ -212,7 +212,7 @@ class BoardPages:
                 board.compared,
                 row.run,
             ),
-            (row, board.best(row), board.own(row), board.table, board.ticks),
+            (row, board.best(row), board.own(row), board.table, board.ticks, row.run in board.gone),
             render,
         )
 

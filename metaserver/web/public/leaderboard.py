@@ -99,6 +99,11 @@ class Leaderboard:
     compared: bool = False  # two of its runs can be ticked, to compare them
 
     @property
+    def gone(self) -> Sequence[str]:
+        """The runs of a frozen board that were deleted since: they have no page any more."""
+        return self.frozen.gone if self.frozen else ()
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         """All columns, left to right."""
         return board_columns(self.task.columns)
