@@ -127,6 +127,27 @@ async def test_a_form_after_the_session_has_ended_is_shown_again_as_it_was(runni
     assert (await running.do("teams.get", team="blue")).email == TYPED["email"]
 
 
+@pytest.mark.parametrize(
+    ("page", "back"),
+    [("/team/servers?x=1", "/team/servers?x=1"), ("//evil.example/", "/"), ("", "/")],
+)
+async def test_a_button_after_the_session_has_ended_leads_back_to_its_page(
+    running, blue, page, back
+):
+    sent = {"Accept": "text/html", "Referer": str(blue.client.make_url("/")).rstrip("/") + page}
+    for others in (False, True):  # another session's, and none
+        async with blue.client.post(
+            "/team/servers/x/retire", data={"csrf": "old"}, headers=sent
+        ) as answer:
+            shown = await answer.text()
+        assert "too long" not in shown
+        assert "press the button again" in shown
+        named = 'name="next" value' if others else 'class="button first" href'
+        assert f'{named}="{back}"' in shown
+        blue.client.session.cookie_jar.clear()
+    assert 'name="action"' not in shown
+
+
 async def test_a_form_of_another_session_is_shown_again(running: Running, blue: Visitor) -> None:
     old = blue.csrf
     await blue.post("/signin", {"token": await token_of(running, "blue")})  # on another tab
@@ -169,8 +190,9 @@ async def test_a_form_of_another_site_or_a_long_one_is_not_kept(running, headers
             "/team/settings", data=typed, headers={"Accept": "text/html"} | headers
         ) as answer,
     ):
-        assert answer.status == status
-        assert "typed-" not in await answer.text()
+        shown = await answer.text()
+        assert (answer.status, "too long to be kept" in shown) == (status, status == 401)
+        assert "typed-" not in shown
 
 
 async def test_a_failed_test_tells_its_steps_and_start_is_refused_with_the_reason(running, blue):

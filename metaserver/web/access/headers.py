@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
+from urllib.parse import urlsplit
 
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
@@ -19,6 +20,7 @@ from metaserver.web.ui.templates import Templates
 
 log = logging.getLogger(__name__)
 
+HOME = "/"
 OPEN_TO = "Cross-Origin-Resource-Policy"
 POLICY = "Content-Security-Policy"
 FRAMES = "X-Frame-Options"
@@ -92,9 +94,11 @@ def error_pages(templates: Templates) -> Middleware:
         except UnsentError as error:
             current = visitor()
             if current and current.session:
-                return unsent_page(templates, error.unsent, error.message, error.refusal)
-            headers = refusal_headers(error)
-            return sign_in_page(templates, "/", error.unsent, {}, error.refusal, headers)
+                return unsent_page(
+                    templates, error.unsent, error.message, error.refusal, _page_before(request)
+                )
+            headers, after = refusal_headers(error), _page_before(request)
+            return sign_in_page(templates, after, error.unsent, {}, error.refusal, headers)
         except RefusedError as error:
             response = _error_page(templates, request, error.refusal, str(error))
             response.headers.update(refusal_headers(error))
@@ -129,9 +133,36 @@ def sign_in_page(
     return unkept(page, status, headers)
 
 
-def unsent_page(templates: Templates, unsent: Unsent, why: str, status: int = 200) -> web.Response:
-    """Answer who is signed in with the way back to a form that was not sent."""
-    return unkept(templates.page("unsent.html", unsent=unsent, why=sentence(why)), status)
+def unsent_page(
+    templates: Templates, unsent: Unsent, why: str, status: int = 200, before: str = HOME
+) -> web.Response:
+    """Answer who is signed in with the way back to a form that was not sent.
+
+    `before` is the way back from a button without fields.
+    """
+    text = templates.page("unsent.html", unsent=unsent, why=sentence(why), before=before)
+    return unkept(text, status)
+
+
+def own_path(path: str) -> str:
+    """Return a path of this site to redirect to; for anything else, the first page.
+
+    Browsers read two slashes as the start of a host's name, a backslash as a slash, and pass over
+    tabs and line ends.
+    """
+    is_local = path.startswith("/") and not path.startswith("//")
+    return path if is_local and path.isprintable() and "\\" not in path else HOME
+
+
+def _page_before(request: web.Request) -> str:
+    """Return the path and query of the page of this site that sent a request; "/" if unknown."""
+    try:
+        page = urlsplit(request.headers.get(hdrs.REFERER, ""))
+    except ValueError:
+        return HOME
+    if page.netloc != request.host:
+        return HOME
+    return own_path(page.path + (f"?{page.query}" if page.query else ""))
 
 
 def unkept(

@@ -21,10 +21,10 @@ from metaserver.config import ProviderSettings
 from metaserver.operations.openid import Answer, Provider
 from metaserver.operations.sign_ins import SignIns, provider_path
 from metaserver.web.access.auth import check_same_site
-from metaserver.web.access.headers import refusal_headers, sign_in_page, unkept
+from metaserver.web.access.headers import HOME, own_path, refusal_headers, sign_in_page, unkept
 from metaserver.web.access.posted import fields
 from metaserver.web.access.refusals import in_words
-from metaserver.web.access.signin import HOME, SignIn, own_path, place_of
+from metaserver.web.access.signin import SignIn, place_of
 from metaserver.web.access.visitor import VISITOR, Ways, caller_of
 
 FORM_BYTES = 16_384

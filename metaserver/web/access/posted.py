@@ -37,10 +37,14 @@ _NOT_KEPT = frozenset({CSRF_FIELD, AGAIN_FIELD, "secret", "token"})
 
 
 class Unsent(NamedTuple):
-    """A form that was not taken: where it was sent, and its texts, without files and secrets."""
+    """A form that was not taken: where it was sent, and its texts, without files and secrets.
+
+    `too_long`: it had more than is kept, so that no text is there.
+    """
 
     action: str
     fields: Sequence[tuple[str, str]]
+    too_long: bool = False
 
 
 class UnsentError(RefusedError):
@@ -104,11 +108,11 @@ async def fields(request: web.Request, limit: int) -> Form:
 
 
 async def unsent_form(request: web.Request) -> Unsent:
-    """Return what can be kept of a request's form: no field if it is long, or no form."""
+    """Return what can be kept of a request's form: no field if it is long, or a button alone."""
     try:
         form = await fields(request, KEPT_BYTES)
     except web.HTTPException:
-        form = MultiDict()
+        return Unsent(request.path_qs, (), too_long=True)
     texts = ((name, value) for name, value in form.items() if isinstance(value, str))
     return Unsent(request.path_qs, [text for text in texts if text[0] not in _NOT_KEPT])
 

@@ -13,13 +13,18 @@ from metaserver.base.states import Role
 from metaserver.base.viewer import Session, Token
 from metaserver.web.access.auth import Gate, check_same_site, visitor_of
 from metaserver.web.access.form_bodies import Form
-from metaserver.web.access.headers import refusal_headers, sign_in_page, unsent_page
+from metaserver.web.access.headers import (
+    HOME,
+    own_path,
+    refusal_headers,
+    sign_in_page,
+    unsent_page,
+)
 from metaserver.web.access.posted import KEPT_BYTES, Unsent, fields
 from metaserver.web.access.refusals import in_words
 from metaserver.web.access.visitor import VISITOR, remember
 from metaserver.web.ui.templates import Templates
 
-HOME = "/"
 HOMES = {Role.TEAM: "/team", Role.CURATOR: "/curate", Role.ORGANISER: "/organise"}
 """The pages to which a sign-in on the first page leads, by role."""
 FORM_BYTES = 16_384 + 3 * KEPT_BYTES
@@ -146,13 +151,3 @@ def place_of(session: Session, after: str) -> str:
     if after != HOME:
         return after
     return "/account" if session.token is None else HOMES.get(session.token.role, HOME)
-
-
-def own_path(path: str) -> str:
-    """Return a path of this site to redirect to; for anything else, the first page.
-
-    Browsers read two slashes as the start of a host's name, a backslash as a slash, and pass over
-    tabs and line ends.
-    """
-    is_local = path.startswith("/") and not path.startswith("//")
-    return path if is_local and path.isprintable() and "\\" not in path else HOME

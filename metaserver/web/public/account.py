@@ -14,8 +14,8 @@ from metaserver.operations.people import Account, Capacity, OneInvitation
 from metaserver.operations.table import Nothing
 from metaserver.web.access.auth import check_same_site
 from metaserver.web.access.downloads import attachment
+from metaserver.web.access.headers import HOME
 from metaserver.web.access.person_signin import PersonSignIn, label_of
-from metaserver.web.access.signin import HOME
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.form_pages import FormPage, number, tried
