@@ -117,8 +117,8 @@ class UploadedVoice(msgspec.Struct, frozen=True, kw_only=True):
     """The annotations that came with an article in an uploaded file, as one more voice.
 
     `name` is `uploaded file NAME`, `hits` the number of proteins and pairs that became candidates,
-    `lost` that of annotations and identifiers that were left out or read as others; `left_out` says
-    which and why, the first 20.
+    `lost` that of annotations, identifiers and relations that were left out or read as others;
+    `left_out` says which and why, the first 20.
     """
 
     name: str

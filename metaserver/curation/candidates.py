@@ -103,7 +103,7 @@ class ConsensusCandidate(ScoredCandidate, frozen=True, kw_only=True):
 
 
 class ClassVote(msgspec.Struct, frozen=True, kw_only=True):
-    """A server's opinion whether the article is relevant (ACT), with its confidence."""
+    """An opinion of a server, or of an uploaded file, whether the article is relevant (ACT)."""
 
     server: str
     relevant: bool
@@ -243,7 +243,9 @@ def find(
         candidates += [*found, *_of_file_alone(task, file, found)]
     return FoundCandidates(
         candidates=tuple(candidates),
-        relevant=tuple(vote for reading in readings for vote in reading.classes()),
+        relevant=tuple(
+            vote for reading in (*readings, *filter(None, [file])) for vote in reading.classes()
+        ),
         methods=methods,
         differences={task: one for task, one in differences.items() if one != PanelDifference()},
     )

@@ -6,6 +6,7 @@ No model knows it, so that it adds candidates and is shown as support, and weigh
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,7 @@ from metaserver.base.compression import pack_json, unpack
 from metaserver.base.curations import UPLOADED, UploadedVoice
 from metaserver.base.errors import PeerError
 from metaserver.base.lanes import Asides
-from metaserver.base.records import Problem, ServerName
+from metaserver.base.records import Problem, ServerName, TaskName
 from metaserver.base.states import Outcome
 from metaserver.corpus.markup import is_reference, text_of
 from metaserver.curation.store.requests import RequestAnswer, StoredRequest
@@ -27,12 +28,15 @@ from metaserver.exchange.wire.validation import MOST_MENTIONS, WORDS, Part, Voca
 from metaserver.exchange.wire.values import Limits, Value
 from scoring import Task
 
+_CLASS = "interaction"
 TASKS = (Task.INT, Task.IPT)
 """The tasks that annotations name candidates of."""
 MOST_CANDIDATES = 1_000
 """The most proteins, and pairs, of a file that become candidates."""
 MOST_VALUES = 500_000
 """The most values, or tags, of a file whose annotations are read."""
+MOST_SKIPPED = 5
+"""The most types of relations that are not read that are named."""
 MOST_NAMED = 20
 """The most problems that are kept and shown."""
 _IDENTIFIER = re.compile(r"(normalizations|pairs)\[([0-9]{1,9})\]\.(dbid(?:_[ab])?)")
@@ -44,13 +48,15 @@ _DERIVED = "confidence"
 class FileAnnotations:
     """The annotations of a file as it has them; `places` are those of each accession it names.
 
-    A place has its beginning, its end and its accession. `failure` says why they cannot be read.
+    A place has its beginning, its end and its accession. `skipped` counts relations of types that
+    are not read. `failure` says why annotations cannot be read.
     """
 
     source: str
     value: Value = None
     places: Sequence[tuple[int, int, str]] = ()
     report: Report = field(default_factory=Report)
+    skipped: Mapping[str, int] = field(default_factory=dict)
     failure: str = ""
 
 
@@ -84,14 +90,25 @@ def read_annotations(data: bytes, source: str, text: str) -> FileAnnotations | N
     limits, report = Limits(values=MOST_VALUES), Report()
     try:
         value = collection_of_xml(data, limits) if is_xml else read_json(data, limits)
-        passages, starts, relations = _placed(_document(value), report)
-        if not relations and not report.problem_count and not any(map(_is_annotated, passages)):
+        document, options = _document(value), BiocOptions()
+        passages, starts, relations = _placed(document, report)
+        infons = _opinion(document, options)
+        if not (relations or infons or report.problem_count or any(map(_is_annotated, passages))):
             return None
-        reading = BiocReading(text, "", BiocOptions(), limits, report)
-        found = reading.read({"passages": passages, "relations": relations}, len(data), starts)
+        reading = BiocReading(text, "", options, limits, report)
+        read = {"passages": passages, "relations": relations, "infons": infons}
+        found = reading.read(read, len(data), starts)
+        if not infons and isinstance(found, dict):
+            found.pop(_CLASS, None)  # that a pair is there is no opinion of the file
     except PeerError as error:
         return FileAnnotations(source=source, failure=error.message)
-    return FileAnnotations(source=source, value=found, places=list(reading.named), report=report)
+    return FileAnnotations(
+        source=source,
+        value=found,
+        places=list(reading.named),
+        report=report,
+        skipped=reading.skipped,
+    )
 
 
 def checked(
@@ -102,13 +119,20 @@ def checked(
     if annotations.failure:
         message = f"its annotations cannot be read: {annotations.failure}"
         return pack_json(StoredVoice(voice=UploadedVoice(name=name, left_out=(message,), lost=1)))
-    ranked = [part for part in parts if str(part.name) in TASKS]
-    answer = check(annotations.value, ranked, vocabulary, annotations.report)
+    read = [part for part in parts if str(part.name) in (*TASKS, Task.ACT)]
+    answer = check(annotations.value, read, vocabulary, annotations.report)
     payloads = {str(task): payload[:MOST_CANDIDATES] for task, payload in answer.payloads.items()}
-    kept = sum(map(len, payloads.values()))
+    ranked = [task for task in TASKS if task in payloads]
+    kept = sum(len(payloads[task]) for task in ranked)
     problems = [one for one in answer.problems if one.path != _DERIVED]
     lost = answer.problem_count - (len(answer.problems) - len(problems))
-    if over := answer.hits_kept - kept:
+    skipped = Counter(annotations.skipped)
+    problems[:0] = [
+        Problem(path="", message=f"relations of type {kind or 'unsaid'}: {number:,} not read")
+        for kind, number in skipped.most_common(MOST_SKIPPED)
+    ]
+    lost += skipped.total()
+    if over := sum(len(answer.payloads[TaskName(task)]) - len(payloads[task]) for task in ranked):
         message = f"{over:,} candidates: the first {MOST_CANDIDATES:,} of a task are taken"
         problems.insert(0, Problem(path="", message=message))
     return pack_json(
@@ -173,6 +197,16 @@ def _document(value: Any) -> Mapping[str, Any]:
     if len(found) != 1:
         raise PeerError(Outcome.SHAPE, f"expected one document, found {len(found)}")
     return as_type(found[0], dict, "/documents/0")
+
+
+def _opinion(document: Mapping[str, Any], options: BiocOptions) -> Mapping[str, Any]:
+    """Return the infons that say whether the article is relevant (ACT), empty if none does."""
+    given = document.get("infons")
+    infons = given if isinstance(given, dict) else {}
+    if not any(key in infons for key in options.relevance_keys):
+        return {}
+    keys = {*options.relevance_keys, *options.score_keys}
+    return {key: value for key, value in infons.items() if key in keys}
 
 
 def _placed(

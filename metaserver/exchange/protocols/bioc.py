@@ -7,7 +7,7 @@ with a session's number, and its result is looked for at `result_url`.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final, Literal
@@ -336,6 +336,8 @@ class BiocReading:
         self._whole = Places(text, options.offsets)
         self.named: dict[tuple[int, int, str], None] = {}
         """The places that name an accession: where they begin and end, and the accession."""
+        self.skipped: Counter[str] = Counter()
+        """Relations of types that are not read, by the first characters of their type."""
 
     def read(self, value: Any, size: int, starts: Sequence[int] | None = None) -> Value:
         """Return the values of the contract in a collection, which came in so many bytes.
@@ -490,7 +492,9 @@ class BiocReading:
 
     def _relation(self, pointer: str, relation: Mapping[str, Any]) -> None:
         infons = _infons(relation, pointer)
-        if str(infons.get("type", "")) not in self._options.pair_types:
+        kind = str(infons.get("type", ""))
+        if kind not in self._options.pair_types:
+            self.skipped[clean(kind[:_SHOWN])] += 1
             return
         ends: list[Sequence[str]] = [
             self._accessions.get(str(node.get("refid", "")), ())

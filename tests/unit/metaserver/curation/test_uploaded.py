@@ -78,6 +78,30 @@ def test_annotations_keep_their_places_and_what_is_left_out_is_named() -> None:
     assert found.voice.lost == len(found.voice.left_out)
 
 
+def test_relations_of_other_types_are_counted_by_type() -> None:
+    kinds = ["Regulation"] * 3 + ["PPI", "Bind"]
+    relations = [{**RELATION, "infons": {"type": kind}} for kind in kinds]
+    whole, none = (voice(read(PASSAGES, relations=some)) for some in (relations, [RELATION]))
+    assert whole.voice.left_out[:2] == (
+        "relations of type Regulation: 3 not read",
+        "relations of type Bind: 1 not read",
+    )
+    assert (whole.voice.lost - none.voice.lost, whole.voice.hits) == (4, none.voice.hits)
+
+
+@pytest.mark.parametrize(
+    ("infons", "opinion"),
+    [
+        ({"relevant": "yes", "score": 0.25}, [True, 0.25]),
+        ({"interaction": "no"}, [False, 1.0]),
+        ({"score": 0.25}, None),  # a pair alone is no opinion
+    ],
+)
+def test_the_documents_class_is_an_opinion(infons, opinion) -> None:
+    found = voice(read(PASSAGES, relations=[RELATION], infons=infons))
+    assert (found.payloads.get("ACT"), found.voice.hits) == (opinion, 3)
+
+
 def test_xml_is_read_as_json_is() -> None:
     content = (
         b'<?xml version="1.0"?><collection><source>x</source><document><id>1</id><passage>'
