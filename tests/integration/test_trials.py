@@ -19,6 +19,7 @@ from metaserver.boards.scoreboard import Scoreboard
 from metaserver.cli.catalogue import OPERATIONS
 from metaserver.operations.table import perform
 from metaserver.operations.trials import MOST_TEXT
+from tests.conformance.foreign import program
 from tests.fakes.pubannotation import PubAnnotationPeer
 from tests.fakes.web_peer import web_peer
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -78,6 +79,7 @@ def verdicts(page: Page) -> list[str]:
 async def test_each_line_has_a_verdict_beside_request_answer_and_time(
     running: Running, blue: Visitor
 ) -> None:
+    program("curl")
     async with served(Kit(annotate)) as url:
         await register(running, url)
         page = await blue.post(PATH, ARTICLE)
