@@ -53,7 +53,7 @@ def make_service_app(
     hub: HubContext, operations: Mapping[str, Operation], slices: Sequence[Slice]
 ) -> web.Application:
     """Return the application of a running service: its operations, and the pages of `slices`."""
-    assets = Assets.of(*(one.package for one in slices))
+    assets = Assets.of(*(pages.package for pages in slices))
     templates = Templates.of(assets)
     errors = [error_pages(templates), without_slash, api_errors, rpc_faults, callback_errors]
     app = web.Application(middlewares=[compressed, *errors])
@@ -81,6 +81,6 @@ def make_service_app(
     app.add_routes(AccountPages(console=console, entrance=entrance).routes())
     app.add_routes(TeamConsole(console=console).routes())
     OrganiserPages(console=console).mount(app)
-    for one in slices:
-        one.mount(app, console)
+    for pages in slices:
+        pages.mount(app, console)
     return app

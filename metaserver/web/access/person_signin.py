@@ -44,8 +44,8 @@ class PersonSignIn:
     def ways(self) -> Ways:
         """Return the ways in which people sign in."""
         providers = [
-            (provider_path(number), label_of(one.settings))
-            for number, one in enumerate(self.people.providers)
+            (provider_path(number), label_of(provider.settings))
+            for number, provider in enumerate(self.people.providers)
         ]
         return Ways(mail=self.people.by_mail, providers=providers)
 
@@ -166,10 +166,10 @@ class PersonSignIn:
 
     def _provider(self, request: web.Request, number: str | None = None) -> Provider:
         text = request.match_info["number"] if number is None else number
-        known = self.people.providers
-        if not re.fullmatch(r"[0-9]{1,3}", text) or int(text) >= len(known):
+        providers = self.people.providers
+        if not re.fullmatch(r"[0-9]{1,3}", text) or int(text) >= len(providers):
             raise web.HTTPNotFound
-        return known[int(text)]
+        return providers[int(text)]
 
     def _refused(self, after: str, error: RefusedError) -> web.Response:
         wrong = {"provider": in_words(error)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from aiohttp import web
@@ -10,18 +9,15 @@ from aiohttp import web
 from metaserver.operations import alerts
 from metaserver.operations.alerts import AlertQuery, ChannelDetail
 from metaserver.operations.table import Nothing
-from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.console import ConsolePages
 from metaserver.web.ui.form_pages import FormPage
 from metaserver.web.ui.forms import Form, Wording
 
 KINDS = Wording(choices=[("email", "an e-mail to"), ("webhook", "a JSON message to")])
 
 
-@dataclass(frozen=True, kw_only=True)
-class AlertPages:
+class AlertPages(ConsolePages):
     """The handlers for alerts and their channels."""
-
-    console: ConsoleContext
 
     @cached_property
     def _new(self) -> FormPage[ChannelDetail]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -11,12 +10,13 @@ from multidict import MultiMapping
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.operations import bundles
-from metaserver.operations.bundles import BundleFault, BundleFile, BundleOrder, ChallengeCopy
+from metaserver.operations.bundles import BundleFault, BundleFile, BundleOrder
 from metaserver.operations.fields import NAME_HELP
 from metaserver.web.access.bodies import upload
-from metaserver.web.ui.console import ConsoleContext, posted
-from metaserver.web.ui.form_pages import OperationForm, no_file, sent_file, tried
-from metaserver.web.ui.forms import Wording
+from metaserver.web.access.downloads import attachment
+from metaserver.web.ui.console import ConsolePages, posted
+from metaserver.web.ui.form_pages import FormPage, OperationForm, no_file, sent_file, tried
+from metaserver.web.ui.forms import Form, Wording
 
 BUNDLE = "/organise/bundle"
 ONE = "/organise/challenges/{challenge}"
@@ -37,18 +37,11 @@ MADE = OperationForm(
         "challenge": Wording(label="Another name", help="Empty: that of the bundle."),
     },
 )
-COPIED = OperationForm(
-    request=ChallengeCopy,
-    names=("name",),
-    wording={"name": Wording(label="Name", help=f"Of the new challenge: {NAME_HELP}.")},
-)
+COPIED = {"name": Wording(label="Name", help=f"Of the new challenge: {NAME_HELP}.")}
 
 
-@dataclass(frozen=True, kw_only=True)
-class BundlePages:
+class BundlePages(ConsolePages):
     """The handlers."""
-
-    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return the route of a challenge that there is."""
@@ -56,32 +49,32 @@ class BundlePages:
 
     def new_routes(self) -> list[web.RouteDef]:
         """Return the routes of new challenges."""
-        return [
-            web.get(BUNDLE, self.new),
-            web.post(BUNDLE, self.make),
-            web.get(f"{ONE}/clone", self.copy),
-            web.post(f"{ONE}/clone", self.clone),
-        ]
+        clone = FormPage(
+            console=self.console,
+            path=f"{ONE}/clone",
+            operation=bundles.clone,
+            fields=("name",),
+            show=self._clone,
+            then="/organise",
+            wording=COPIED,
+        )
+        return [web.get(BUNDLE, self.new), web.post(BUNDLE, self.make), *clone.routes()]
 
-    async def new(self, request: web.Request) -> web.Response:
-        """Answer with the form that makes a challenge of a bundle."""
-        return self._new()
-
-    def _new(
+    async def new(
         self,
+        request: web.Request,
         values: Mapping[str, Any] | MultiMapping[Any] | None = None,
         refused: RefusedError | None = None,
         faults: Sequence[BundleFault] = (),
     ) -> web.Response:
+        """Answer with the form that makes a challenge of a bundle."""
         most = self.console.hub.settings.web.upload_bytes >> 20
         content = Wording(
             label="Bundle", kind="file", help=f"A zip with challenge.yaml. At most {most} MiB."
         )
+        form = MADE.form(values, refused, content=content)
         return self.console.answer(
-            "organise_bundle.html",
-            status=refused.refusal if refused else 200,
-            form=MADE.form(values, refused, content=content),
-            faults=faults,
+            "organise_bundle.html", status=form.status, form=form, faults=faults
         )
 
     @upload
@@ -91,17 +84,17 @@ class BundlePages:
         file = sent_file(sent)
         values = MADE.values(sent) | {"content": file.content}
         if not file.content and not values.get("sample"):
-            return self._new(sent, no_file())
+            return await self.new(request, sent, no_file())
         report = await tried(self.console.submit(request, bundles.check, values), ("content",))
         if isinstance(report, RefusedError):
-            return self._new(sent, report)
+            return await self.new(request, sent, report)
         if report.faults:
             message = "nothing was made of it: what is wrong is listed above"
             refused = RefusedError(Refusal.INVALID, message, field="content")
-            return self._new(sent, refused, report.faults)
+            return await self.new(request, sent, refused, report.faults)
         done = await tried(self.console.submit(request, bundles.make, values), ("content",))
         if isinstance(done, RefusedError):
-            return self._new(sent, done)
+            return await self.new(request, sent, done)
         raise web.HTTPSeeOther("/organise")
 
     async def export(self, request: web.Request) -> web.Response:
@@ -109,37 +102,11 @@ class BundlePages:
         name, answers = request.match_info["challenge"], request.query.get("answers") == "1"
         order = BundleOrder(challenge=name, answers=answers)
         made = await self.console.ask(request, bundles.export, order)
-        return web.Response(
-            body=made.content,
-            content_type="application/zip",
-            headers={
-                "Content-Disposition": f'attachment; filename="{made.challenge}.zip"',
-                "Cache-Control": "private, no-store",
-            },
-        )
+        return attachment(made.content, f"{made.challenge}.zip", "application/zip")
 
-    async def copy(self, request: web.Request) -> web.Response:
-        """Answer with the form that makes a challenge again."""
-        return self._copy(request.match_info["challenge"])
-
-    def _copy(
-        self,
-        challenge: str,
-        values: MultiMapping[Any] | None = None,
-        refused: RefusedError | None = None,
-    ) -> web.Response:
+    async def _clone(self, request: web.Request, form: Form) -> web.Response:
+        """Answer with the form that makes a challenge again under another name."""
+        name = request.match_info["challenge"]
         return self.console.answer(
-            "organise_clone.html",
-            status=refused.refusal if refused else 200,
-            challenge=challenge,
-            form=COPIED.form(values, refused),
+            "organise_clone.html", status=form.status, challenge=name, form=form
         )
-
-    async def clone(self, request: web.Request) -> web.Response:
-        """Make a challenge again under another name."""
-        name, sent = request.match_info["challenge"], await posted(request)
-        values = {**COPIED.values(sent), "challenge": name}
-        done = await tried(self.console.submit(request, bundles.clone, values))
-        if isinstance(done, RefusedError):
-            return self._copy(name, sent, done)
-        raise web.HTTPSeeOther("/organise")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -15,19 +14,16 @@ from metaserver.operations import challenges, deletion, phases
 from metaserver.operations.challenges import ChallengeDetail, NewChallenge
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.table import Nothing
-from metaserver.web.organise.overview import NEW_CHALLENGE, phase_path
-from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.organise.overview import NEW_CHALLENGE, challenge_named, phase_path
+from metaserver.web.ui.console import ConsolePages, posted
 from metaserver.web.ui.form_pages import FormPage, OperationForm, tried
 from metaserver.web.ui.forms import Form
 
 MADE = OperationForm(request=NewChallenge, names=("challenge", "title", "timezone"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChallengePages:
+class ChallengePages(ConsolePages):
     """The handlers for challenges."""
-
-    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes of a challenge that there is."""
@@ -42,8 +38,23 @@ class ChallengePages:
         ).routes()
 
     def new_routes(self) -> list[web.RouteDef]:
-        """Return the routes of a new challenge."""
-        return [web.get(NEW_CHALLENGE, self.new), web.post(NEW_CHALLENGE, self.make)]
+        """Return the routes of a new challenge, and of deletion."""
+        phase = FormPage(
+            console=self.console,
+            path="/organise/phases/{phase}/delete",
+            operation=deletion.delete_phase,
+            show=self._ask_phase,
+            then="/organise",
+        )
+        challenge = FormPage(
+            console=self.console,
+            path="/organise/challenges/{challenge}/delete",
+            operation=deletion.delete_challenge,
+            show=self._ask_challenge,
+            then="/organise",
+        )
+        new = [web.get(NEW_CHALLENGE, self.new), web.post(NEW_CHALLENGE, self.make)]
+        return [*new, *phase.routes(), *challenge.routes()]
 
     def _answer(self, form: Form, challenge: ChallengeDetail | None = None) -> web.Response:
         return self.console.answer(
@@ -77,62 +88,28 @@ class ChallengePages:
         return msgspec.structs.asdict(await self._known(request))
 
     async def _known(self, request: web.Request) -> ChallengeDetail:
-        for detail in await self.console.ask(request, challenges.list_challenges, Nothing()):
-            if detail.challenge == request.match_info["challenge"]:
-                return detail
-        raise web.HTTPNotFound(text="There is no challenge of that name.")
-
-
-PHASE, CHALLENGE = "/organise/phases/{phase}/delete", "/organise/challenges/{challenge}/delete"
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeletionPages:
-    """The handlers for deletion."""
-
-    console: ConsoleContext
-
-    def routes(self) -> list[web.RouteDef]:
-        """Return their routes."""
-        phase = FormPage(
-            console=self.console,
-            path=PHASE,
-            operation=deletion.delete_phase,
-            show=self._ask_phase,
-            then="/organise",
-        )
-        challenge = FormPage(
-            console=self.console,
-            path=CHALLENGE,
-            operation=deletion.delete_challenge,
-            show=self._ask_challenge,
-            then="/organise",
-        )
-        return [*phase.routes(), *challenge.routes()]
+        return await challenge_named(self.console, request, request.match_info["challenge"])
 
     async def _ask_phase(self, request: web.Request, form: Form) -> web.Response:
         """Ask whether a phase is to be deleted."""
         query = OnePhase(phase=request.match_info["phase"])
         phase = await self.console.ask(request, phases.get, query)
         title = phase.title or phase.phase
-        return self._answer(phase_path(phase.phase), title, [], form)
+        return self._ask(phase_path(phase.phase), title, [], form)
 
     async def _ask_challenge(self, request: web.Request, form: Form) -> web.Response:
         """Ask whether a challenge is to be deleted, with the phases that it has."""
-        name = request.match_info["challenge"]
-        listed = await self.console.ask(request, challenges.list_challenges, Nothing())
-        challenge = next((challenge for challenge in listed if challenge.challenge == name), None)
-        if challenge is None:
-            raise web.HTTPNotFound(text="There is no challenge of that name.")
+        challenge = await self._known(request)
+        name = challenge.challenge
         its = [
             phase.title or phase.phase
             for phase in await self.console.ask(request, phases.list_, Nothing())
             if phase.challenge == name
         ]
         path = f"/organise/challenges/{quote(name, safe='')}"
-        return self._answer(path, challenge.title or name, its, form)
+        return self._ask(path, challenge.title or name, its, form)
 
-    def _answer(self, path: str, title: str, its: list[str], form: Form) -> web.Response:
+    def _ask(self, path: str, title: str, its: list[str], form: Form) -> web.Response:
         return self.console.answer(
             "organise_delete.html",
             status=form.status,

@@ -24,7 +24,7 @@ from metaserver.operations.phases import PhaseChange, PhaseDetail
 from metaserver.web.organise.overview import phase_path
 from metaserver.web.organise.phase_form import date_wording, other_zone, written
 from metaserver.web.public.boards import or_400
-from metaserver.web.ui.console import ConsoleContext, phase_named, posted
+from metaserver.web.ui.console import ConsolePages, phase_named, posted
 from metaserver.web.ui.form_pages import OperationForm, tried
 from metaserver.web.ui.formatting import element_id
 from metaserver.web.ui.live import LiveParts
@@ -150,11 +150,8 @@ def _lane_act(word: str, server: str, phase: str) -> FindingAct:
     return FindingAct(word, f"/organise/servers/{quote(server, safe='')}/{act}?{query}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ControlRoomPages:
+class ControlRoomPages(ConsolePages):
     """The handlers for control rooms."""
-
-    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from aiohttp import web
@@ -11,7 +10,7 @@ from metaserver.operations import corpora
 from metaserver.operations.corpora import ArticlesOf, CorpusImported
 from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.table import Nothing
-from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.console import ConsolePages
 from metaserver.web.ui.form_pages import FormPage, number
 from metaserver.web.ui.forms import Form, Wording
 
@@ -28,11 +27,8 @@ WORDING = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class CorpusPages:
+class CorpusPages(ConsolePages):
     """The handlers for corpora."""
-
-    console: ConsoleContext
 
     @cached_property
     def _import(self) -> FormPage[CorpusImported]:

@@ -25,7 +25,7 @@ from metaserver.web.access.bodies import upload
 from metaserver.web.access.downloads import attachment
 from metaserver.web.organise.jobs import job_path, result_path, soon
 from metaserver.web.organise.overview import phase_path
-from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.console import ConsolePages, posted
 from metaserver.web.ui.form_pages import OperationForm, no_file, sent_file, tried
 from metaserver.web.ui.forms import Form, Wording
 
@@ -133,10 +133,9 @@ def _place(place: int | None, *, there: bool) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GoldPages:
+class GoldPages(ConsolePages):
     """The handlers for gold."""
 
-    console: ConsoleContext
     drafts: Drafts = field(default_factory=Drafts)
 
     def routes(self) -> list[web.RouteDef]:
@@ -152,16 +151,9 @@ class GoldPages:
 
     # -- what there is ---------------------------------------------------------------------------
 
-    async def show(self, request: web.Request) -> web.Response:
+    async def show(self, request: web.Request, form: Form | None = None) -> web.Response:
         """Answer with a task's versions, and the form that brings another."""
-        return await self._show(request, LOOKED_AT.form())
-
-    async def _show(
-        self,
-        request: web.Request,
-        form: Form,
-        status: int = 200,
-    ) -> web.Response:
+        form = form or LOOKED_AT.form()
         phase, plugin = await self._of(request)
         query = OnePhase(phase=phase.phase)
         listed = await self.console.ask(request, gold.list_, query)
@@ -171,7 +163,7 @@ class GoldPages:
         ]
         return self.console.answer(
             "organise_gold.html",
-            status=status,
+            status=form.status,
             phase=phase,
             plugin=plugin,
             path=gold_path(phase.phase, plugin.name),
@@ -225,8 +217,7 @@ class GoldPages:
             else no_file()
         )
         if isinstance(job, RefusedError):
-            form = LOOKED_AT.form(refused=job)
-            return await self._show(request, form, status=job.refusal)
+            return await self.show(request, LOOKED_AT.form(refused=job))
         self.drafts.keep(job.job, draft)
         raise web.HTTPSeeOther(await soon(self.console, request, job))
 
@@ -258,7 +249,7 @@ class GoldPages:
         key = str((await posted(request)).get("draft", ""))
         job = await self._set(request, phase, plugin, self.drafts.get(key))
         if isinstance(job, RefusedError):
-            return await self._show(request, LOOKED_AT.form(refused=job), status=job.refusal)
+            return await self.show(request, LOOKED_AT.form(refused=job))
         # A draft whose job fails can be set once more.
         jobs.when_done(self.console.hub, job.job, partial(self.drafts.drop, key))
         raise web.HTTPSeeOther(await soon(self.console, request, job))

@@ -12,7 +12,7 @@ from aiohttp import web
 from metaserver.operations import monitoring
 from metaserver.operations.monitoring import HubDetail
 from metaserver.operations.table import Nothing
-from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.console import ConsoleContext, ConsolePages
 from metaserver.web.ui.form_pages import number
 from metaserver.web.ui.paging import Chosen
 
@@ -60,22 +60,6 @@ async def health(console: ConsoleContext, request: web.Request) -> HubHealth:
     return HubHealth(hub=hub, streams=console.broadcaster.streams)
 
 
-@dataclass(frozen=True, kw_only=True)
-class MachinesPage:
-    """The page's handler."""
-
-    console: ConsoleContext
-
-    def routes(self) -> list[web.RouteDef]:
-        """Return its route."""
-        return [web.get("/organise/machines", self.show)]
-
-    async def show(self, request: web.Request) -> web.Response:
-        """Answer with the processes that the store knows."""
-        detail = await self.console.ask(request, monitoring.machines, Nothing())
-        return self.console.answer("organise_machines.html", found=detail)
-
-
 PAGE = 100
 
 
@@ -88,17 +72,22 @@ class AuditFilter(Chosen):
     before: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuditPage:
-    """The handler of the audit log."""
-
-    console: ConsoleContext
+class HubPages(ConsolePages):
+    """The handlers of the hub's processes and of the audit log."""
 
     def routes(self) -> list[web.RouteDef]:
-        """Return its route."""
-        return [web.get("/organise/audit", self.show)]
+        """Return their routes."""
+        return [
+            web.get("/organise/machines", self.machines),
+            web.get("/organise/audit", self.audit),
+        ]
 
-    async def show(self, request: web.Request) -> web.Response:
+    async def machines(self, request: web.Request) -> web.Response:
+        """Answer with the processes that the store knows."""
+        detail = await self.console.ask(request, monitoring.machines, Nothing())
+        return self.console.answer("organise_machines.html", found=detail)
+
+    async def audit(self, request: web.Request) -> web.Response:
         """Answer with the entries that the address filters; newest first, in pages."""
         query = request.query
         chosen = AuditFilter(

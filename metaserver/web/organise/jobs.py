@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 from aiohttp import web
 
@@ -12,7 +11,7 @@ from metaserver.base.states import JobState
 from metaserver.operations import jobs
 from metaserver.operations.jobs import JobDetail, JobQuery, OneJob
 from metaserver.operations.table import Nothing
-from metaserver.web.ui.console import ConsoleContext, redisplayed
+from metaserver.web.ui.console import ConsoleContext, ConsolePages, redisplayed
 from metaserver.web.ui.live import LiveParts
 
 PARTS = "organise_parts.html"
@@ -21,11 +20,8 @@ SOON = 1.5
 """Seconds that a form waits for its job before it leads to the job's page."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobPages:
+class JobPages(ConsolePages):
     """The handlers for jobs."""
-
-    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -40,13 +36,8 @@ class JobPages:
         listed = await self.console.ask(request, jobs.list_, Nothing())
         return self.console.answer("organise_jobs.html", jobs=listed, now=time.time())
 
-    async def show(self, request: web.Request) -> web.Response:
+    async def show(self, request: web.Request, refused: RefusedError | None = None) -> web.Response:
         """Answer with how a job stands; a finished job leads to its result."""
-        return await self._show(request)
-
-    async def _show(
-        self, request: web.Request, refused: RefusedError | None = None
-    ) -> web.Response:
         job = await self.console.ask(request, jobs.get, JobQuery(job=request.match_info["job"]))
         path = result_path(self.console, job)
         if job.state is JobState.DONE and refused is None and path != job_path(job):
@@ -66,7 +57,7 @@ class JobPages:
         try:
             await self.console.ask(request, jobs.cancel, OneJob(job=key))
         except RefusedError as error:
-            return await self._show(request, redisplayed(error))
+            return await self.show(request, redisplayed(error))
         raise web.HTTPSeeOther(f"{PATH}/{key}")
 
     async def parts(self, request: web.Request, key: str) -> LiveParts:

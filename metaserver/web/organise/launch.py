@@ -42,12 +42,12 @@ def launch_check(
 
 def plan_check(plan: PhasePlan, now: float, guests: int, baselines: int) -> Sequence[str]:
     """Return what a plan lacks, or does at once, before there is a phase."""
-    found = _unready(plan, takes_uploads_only(plan.tasks), guests, baselines)
+    missing = _unready(plan, takes_uploads_only(plan.tasks), guests, baselines)
     if (state := plan.state(now, None)) is not PhaseState.SETUP:
-        found.append(f"By its dates, it is at once in the state {state}.")
+        missing.append(f"By its dates, it is at once in the state {state}.")
     if text := warning(plan):
-        found.append(sentence(text))
-    return found
+        missing.append(sentence(text))
+    return missing
 
 
 def _unready(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -21,7 +21,7 @@ from metaserver.operations.table import Nothing, invalid
 from metaserver.web.access.bodies import upload
 from metaserver.web.access.refusals import in_words
 from metaserver.web.organise.launch import plan_check, taking_part
-from metaserver.web.organise.overview import NEW_PHASE, phase_path
+from metaserver.web.organise.overview import NEW_PHASE, challenge_named, phase_path
 from metaserver.web.organise.phase_form import (
     CHECK,
     CORPUS_FILE,
@@ -43,7 +43,7 @@ from metaserver.web.organise.phase_form import (
     with_questions,
     with_uploaded_tasks,
 )
-from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.console import ConsolePages, posted
 from metaserver.web.ui.form_pages import OperationForm, number, sent_file, tried
 from metaserver.web.ui.forms import Form, FormField
 
@@ -112,11 +112,8 @@ def _in_words(field: FormField, submitted: MultiMapping[Any]) -> str:
     return field.value
 
 
-@dataclass(frozen=True, kw_only=True)
-class NewPhasePages:
+class NewPhasePages(ConsolePages):
     """The handlers for new phases."""
-
-    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -129,7 +126,7 @@ class NewPhasePages:
         """
         listed = await self.console.ask(request, challenges.list_challenges, Nothing())
         if "challenge" in request.query:
-            challenge = await self._challenge(request, request.query["challenge"])
+            challenge = await challenge_named(self.console, request, request.query["challenge"])
         elif listed:
             challenge = listed[-1]
         else:
@@ -232,7 +229,9 @@ class NewPhasePages:
             raise invalid(error) from error
         plan = planned(new, challenge.timezone)
         listed = await self.console.ask(request, phases.list_, Nothing())
-        if (challenge.challenge, new.phase) in {(one.challenge, one.own_name) for one in listed}:
+        if (challenge.challenge, new.phase) in {
+            (phase.challenge, phase.own_name) for phase in listed
+        }:
             message = f"there is a phase {new.phase!r} of {challenge.challenge} already"
             raise RefusedError(Refusal.STATE, message, field="phase")
         built = await self.console.ask(request, releases.list_, Nothing())
@@ -247,7 +246,9 @@ class NewPhasePages:
     async def make(self, request: web.Request) -> web.Response:
         """Take a step: lead to the next, or back (`to`), or plan the phase after the last."""
         submitted = MultiDict(await posted(request))
-        challenge = await self._challenge(request, str(submitted.get("challenge", "")))
+        challenge = await challenge_named(
+            self.console, request, str(submitted.get("challenge", ""))
+        )
         step, to = _step(submitted), number(str(submitted.get("to", "")))
         if 0 < to < step:
             raise web.HTTPSeeOther(_address(challenge, to, _carried(submitted, 0)))
@@ -294,12 +295,6 @@ class NewPhasePages:
     ) -> PhaseDetail:
         values = self._values(challenge, submitted, CHECK) | {"gold": golds}
         return await self.console.submit(request, phases.create, values)
-
-    async def _challenge(self, request: web.Request, name: str) -> ChallengeDetail:
-        for challenge in await self.console.ask(request, challenges.list_challenges, Nothing()):
-            if challenge.challenge == name:
-                return challenge
-        raise web.HTTPNotFound(text=f"There is no challenge called {name or repr(name)}.")
 
     async def _import(
         self, request: web.Request, submitted: MultiMapping[Any]

@@ -142,6 +142,16 @@ async def organised_phases(console: ConsoleContext, request: web.Request) -> Seq
     return [phase for phase in listed if caller.organises(phase.challenge)]
 
 
+async def challenge_named(
+    console: ConsoleContext, request: web.Request, name: str
+) -> ChallengeDetail:
+    """Return a challenge; `HTTPNotFound` if there is none of that name."""
+    for challenge in await console.ask(request, challenges.list_challenges, Nothing()):
+        if challenge.challenge == name:
+            return challenge
+    raise web.HTTPNotFound(text=f"There is no challenge called {name or repr(name)}.")
+
+
 def steps(overview: Overview) -> Sequence[SetupStep]:
     """Return the way from an empty hub to a team that can begin, for organisers of the hub."""
     if overview.challenge:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from aiohttp import web
 
 from metaserver.base.states import Role
@@ -11,11 +9,11 @@ from metaserver.operations.lanes import BASELINES
 from metaserver.web.access.roles import reserved
 from metaserver.web.organise.alerts import AlertPages
 from metaserver.web.organise.bundles import BundlePages
-from metaserver.web.organise.challenges import ChallengePages, DeletionPages
+from metaserver.web.organise.challenges import ChallengePages
 from metaserver.web.organise.control_room import ControlRoomPages
 from metaserver.web.organise.corpora import CorpusPages
 from metaserver.web.organise.gold import GoldPages, preview_path, set_path
-from metaserver.web.organise.health import AuditPage, MachinesPage, health
+from metaserver.web.organise.health import HubPages, health
 from metaserver.web.organise.jobs import JobPages
 from metaserver.web.organise.new_phase import NewPhasePages
 from metaserver.web.organise.overview import needs, overview_of, steps
@@ -27,7 +25,7 @@ from metaserver.web.organise.texts import TextPages
 from metaserver.web.organise.uploads import UploadPages
 from metaserver.web.team.members import MemberPages
 from metaserver.web.team.settings import TokenPages
-from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.console import ConsolePages
 from metaserver.web.ui.live import LiveParts
 
 PARTS = "organise_parts.html"
@@ -48,11 +46,8 @@ TABS = (
 """The console's tabs: path, name, and whether an organiser of one challenge is not shown it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class OrganiserPages:
+class OrganiserPages(ConsolePages):
     """The organiser console of a service."""
-
-    console: ConsoleContext
 
     def mount(self, app: web.Application) -> None:
         """Put the console onto an application."""
@@ -84,12 +79,10 @@ class OrganiserPages:
             *ChallengePages(console=console).new_routes(),
             *BundlePages(console=console).new_routes(),
             *NewPhasePages(console=console).routes(),
-            *DeletionPages(console=console).routes(),
             *CorpusPages(console=console).routes(),
             *OrganiserTeamPages(console=console).routes(),
             *AlertPages(console=console).routes(),
-            *MachinesPage(console=console).routes(),
-            *AuditPage(console=console).routes(),
+            *HubPages(console=console).routes(),
         ]
         return [
             *reserved(Role.ORGANISER, of_one, require_own=console.require_own),

@@ -281,11 +281,11 @@ def sections(form: Form) -> Sequence[FormSection]:
     def of(names: Sequence[str]) -> Sequence[FormField]:
         return [field for name in names for field in by_name.get(name, ())]
 
-    found = [
+    asked_for = [
         FormSection(step, title, text, of(names), of(folded))
         for step, title, text, names, folded in SECTIONS
     ]
-    return [section for section in found if section.fields or section.advanced]
+    return [section for section in asked_for if section.fields or section.advanced]
 
 
 # -- files and questions ---------------------------------------------------------------------------

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -53,8 +53,9 @@ from metaserver.web.organise.phase_form import (
     sections,
     with_questions,
 )
-from metaserver.web.ui.console import AskedOperation, ConsoleContext, posted
-from metaserver.web.ui.form_pages import OperationForm, tried
+from metaserver.web.ui.console import AskedOperation, ConsolePages, posted
+from metaserver.web.ui.form_pages import FormPage, OperationForm, tried
+from metaserver.web.ui.forms import Form
 
 
 class Advance(StrEnum):
@@ -92,22 +93,28 @@ def started_path(job: JobDetail) -> str:
     return f"{phase_path(job.subject)}?started={job.job}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class PhasePages:
+class PhasePages(ConsolePages):
     """The phase handlers."""
-
-    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        path, advances = "/organise/phases/{phase}", "|".join(Advance)
+        path = "/organise/phases/{phase}"
+        advances = [
+            FormPage(
+                console=self.console,
+                path=f"{path}/{advance}",
+                operation=operation,
+                show=partial(self._confirm, advance),
+                then=_path,
+            )
+            for advance, operation in ADVANCE_OPERATIONS.items()
+        ]
         return [
             web.get(path, self.show),
             web.get(f"{path}/edit", self.edit),
             web.post(f"{path}/edit", self.change),
-            web.get(f"{path}/{{advance:{advances}}}", self.confirm),
-            web.post(f"{path}/{{advance:{advances}}}", self.advance),
             web.post(f"{path}/baselines", self.start_baselines),
+            *(route for form in advances for route in form.routes()),
         ]
 
     # -- one that is there -----------------------------------------------------------------------
@@ -126,7 +133,14 @@ class PhasePages:
         baselines = [
             (
                 server,
-                next((str(one.state) for one in server.phases if one.phase == phase.phase), ""),
+                next(
+                    (
+                        str(progress.state)
+                        for progress in server.phases
+                        if progress.phase == phase.phase
+                    ),
+                    "",
+                ),
             )
             for server in ([] if phase.uploads_only else own)
         ]
@@ -238,40 +252,26 @@ class PhasePages:
 
     # -- manual changes --------------------------------------------------------------------------
 
-    async def confirm(self, request: web.Request) -> web.Response:
+    async def _confirm(self, advance: Advance, request: web.Request, form: Form) -> web.Response:
         """Ask whether a phase's state is to be changed."""
         phase = await self._phase(request)
-        return await self._confirm(request, phase, Advance(request.match_info["advance"]))
-
-    async def _confirm(
-        self,
-        request: web.Request,
-        phase: PhaseDetail,
-        advance: Advance,
-        refused: RefusedError | None = None,
-    ) -> web.Response:
         room = None
         if phase.state in OPEN_STATES and advance is not Advance.OPEN:
             query = WatchQuery(phase=phase.phase, limit=200)
             room = await self.console.ask(request, control_room.watch_phase, query)
         return self.console.answer(
             "organise_advance.html",
-            status=refused.refusal if refused else 200,
+            status=form.status,
             phase=phase,
             advance=advance,
             effect=EFFECTS[advance],
             room=room,
-            form=OperationForm(request=PhaseChange, names=()).form(refused=refused),
+            form=form,
         )
 
-    async def advance(self, request: web.Request) -> web.Response:
-        """Change a phase's state; its page shows the new state."""
-        phase, advance = await self._phase(request), Advance(request.match_info["advance"])
-        change = ADVANCE_OPERATIONS[advance]
-        result = await tried(self.console.ask(request, change, OnePhase(phase=phase.phase)))
-        if isinstance(result, RefusedError):
-            return await self._confirm(request, phase, advance, result)
-        raise web.HTTPSeeOther(phase_path(phase.phase))
+
+async def _path(_request: web.Request, phase: PhaseDetail) -> str:
+    return phase_path(phase.phase)
 
 
 def _fields(

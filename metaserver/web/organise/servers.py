@@ -21,7 +21,7 @@ from metaserver.operations.table import Nothing
 from metaserver.web.access.refusals import in_words
 from metaserver.web.organise.overview import organised_phases, phase_path
 from metaserver.web.public.boards import or_400
-from metaserver.web.ui.console import ConsoleContext, phase_named, posted
+from metaserver.web.ui.console import ConsolePages, phase_named, posted
 from metaserver.web.ui.form_pages import OperationForm, tried
 from metaserver.web.ui.formatting import element_id
 from metaserver.web.ui.forms import Form, Wording
@@ -157,11 +157,8 @@ class OrganiserLaneRow(NamedTuple):
         return f"/organise/servers/{quote(self.server.server, safe='')}/{act}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class OrganiserServerPages:
+class OrganiserServerPages(ConsolePages):
     """The server handlers."""
-
-    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -187,19 +184,14 @@ class OrganiserServerPages:
             rows=or_400(lambda: first_row(query)),
         )
 
-    async def list(self, request: web.Request) -> web.Response:
-        """Answer with the lanes that the address filters."""
-        return await self._list(request, self.chosen(request))
-
-    async def _list(
-        self, request: web.Request, chosen: LaneFilter, refused: str = "", status: int = 200
-    ) -> web.Response:
-        rows = await self._lanes(request)
+    async def list(self, request: web.Request, refused: RefusedError | None = None) -> web.Response:
+        """Answer with the lanes that the address filters, and why an action was refused."""
+        rows, chosen = await self._lanes(request), self.chosen(request)
         listed = await organised_phases(self.console, request)
         page, lanes = chosen.page(rows)
         return self.console.answer(
             "organise_servers.html",
-            status=status,
+            status=refused.refusal if refused else 200,
             known_phases=list(reversed(listed)),
             states=STATES,
             chosen=chosen,
@@ -209,7 +201,7 @@ class OrganiserServerPages:
             words=WORDS,
             at_once=AT_ONCE,
             notice=_notice(request, rows),
-            refused=refused,
+            refused=in_words(refused) if refused else "",
         )
 
     async def _lanes(self, request: web.Request) -> Sequence[OrganiserLaneRow]:
@@ -239,12 +231,11 @@ class OrganiserServerPages:
         act: OrganiserLaneAction,
         form: Form,
         back: str,
-        status: int = 200,
     ) -> web.Response:
         """Answer with an action's form; `back` is "watch" if the control room led here."""
         return self.console.answer(
             "organise_server_act.html",
-            status=status,
+            status=form.status,
             lane=lane,
             act=act,
             form=form,
@@ -270,11 +261,11 @@ class OrganiserServerPages:
                 raise web.HTTPSeeOther(f"{phase_path(lane.phase)}/watch")
             raise web.HTTPSeeOther(f"/organise/servers?{urlencode(query)}")
         if act in AT_ONCE:
-            return await self._list(request, LaneFilter(), in_words(outcome), outcome.refusal)
+            return await self.list(request, outcome)
         at = "articles" if outcome.field == "article" else outcome.field
         refused = RefusedError(outcome.refusal, outcome.message, field=at)
         form, back = _form_of(act).form(submitted, refused), str(submitted.get("back", ""))
-        return self._confirm(lane, act, form, back, outcome.refusal)
+        return self._confirm(lane, act, form, back)
 
     async def _do(
         self,

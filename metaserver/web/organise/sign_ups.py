@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -14,7 +14,7 @@ from metaserver.base.phases import NEXT_LINK, SignUpState
 from metaserver.operations import challenge_pages, sign_ups
 from metaserver.operations.fields import OneChallenge
 from metaserver.operations.sign_ups import Approval, Invitations, OneSignUp, SignUpLink
-from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.console import ConsolePages, posted
 from metaserver.web.ui.form_pages import OperationForm, number, tried
 from metaserver.web.ui.forms import Form, Wording
 
@@ -42,25 +42,18 @@ UNMAILED = ("approve", "link", "decline")
 WORDS = {"approve": "Approve", "decline": "Decline", "link": "Hand out a link"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class SignUpDesk:
+class SignUpDesk(ConsolePages):
     """The handlers for sign-ups."""
-
-    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
         path = "/organise/challenges/{challenge}/sign-ups"
         return [
-            web.get(path, self.show),
+            web.get(path, self._show),
             web.post(f"{path}/invite", self.invite),
             web.post(f"{path}/links", self.links),
             web.post(f"{path}/{{id}}/{{act:{'|'.join(WORDS)}}}", self.act),
         ]
-
-    async def show(self, request: web.Request) -> web.Response:
-        """Answer with a challenge's sign-ups."""
-        return await self._show(request, INVITED.form())
 
     async def invite(self, request: web.Request) -> web.Response:
         """Invite people by their addresses."""
@@ -69,60 +62,52 @@ class SignUpDesk:
         values = {"challenge": request.match_info["challenge"], "emails": emails}
         result = await tried(self.console.submit(request, sign_ups.invite, values))
         if isinstance(result, RefusedError):
-            return await self._show(request, INVITED.form(submitted, result), status=result.refusal)
+            return await self._show(request, INVITED.form(submitted, result))
         raise web.HTTPSeeOther(_path(request))
 
     async def links(self, request: web.Request) -> web.Response:
         """Show a new link for each sign-up that needs one, once."""
-        asked = OneChallenge(challenge=request.match_info["challenge"])
-        done = await tried(self.console.ask(request, sign_ups.links, asked))
+        query = OneChallenge(challenge=request.match_info["challenge"])
+        done = await tried(self.console.ask(request, sign_ups.links, query))
         if isinstance(done, RefusedError):
-            return await self._show(request, INVITED.form(), refused=done, status=done.refusal)
-        return await self._show(request, INVITED.form(), many=done)
+            return await self._show(request, refused=done)
+        return await self._show(request, many=done)
 
     async def act(self, request: web.Request) -> web.Response:
         """Approve or decline a sign-up, or show its link, once."""
-        number_of, submitted = number(request.match_info["id"]), await posted(request)
-        sign_up = OneSignUp(id=number_of)
-        new_link: SignUpLink | None = None
+        id_, submitted = number(request.match_info["id"]), await posted(request)
+        ask, sign_up = partial(self.console.ask, request), OneSignUp(id=id_)
         outcome: Any
         match request.match_info["act"]:
             case "link":
-                outcome = new_link = await self._tried(
-                    self.console.ask(request, sign_ups.link, sign_up)
-                )
+                outcome = await tried(ask(sign_ups.link, sign_up))
+                if not isinstance(outcome, RefusedError):
+                    return await self._show(request, new_link=outcome)
             case "approve":
                 team = str(submitted.get("team", "")).strip() or None
-                approval = Approval(id=number_of, team=team)
-                outcome = await self._tried(self.console.ask(request, sign_ups.approve, approval))
+                outcome = await tried(ask(sign_ups.approve, Approval(id=id_, team=team)))
             case _:
-                outcome = await self._tried(self.console.ask(request, sign_ups.decline, sign_up))
+                outcome = await tried(ask(sign_ups.decline, sign_up))
         if isinstance(outcome, RefusedError):
-            return await self._show(
-                request, INVITED.form(), refused=outcome, status=outcome.refusal
-            )
-        if new_link is not None:
-            return await self._show(request, INVITED.form(), new_link=new_link)
+            return await self._show(request, refused=outcome)
         raise web.HTTPSeeOther(_path(request))
-
-    async def _tried(self, awaitable: Awaitable[Any]) -> Any:
-        return await tried(awaitable)
 
     async def _show(
         self,
         request: web.Request,
-        form: Form,
+        form: Form | None = None,
         *,
         new_link: SignUpLink | None = None,
         many: Sequence[SignUpLink] = (),
         refused: RefusedError | None = None,
-        status: int = 200,
     ) -> web.Response:
+        """Answer with a challenge's sign-ups."""
+        form = form or INVITED.form()
         mails = self.console.hub.notices.sign_ups.able
         query = OneChallenge(challenge=request.match_info["challenge"])
         return self.console.answer(
             "organise_sign_ups.html",
-            status=status,
+            status=refused.refusal if refused else form.status,
             c=await self.console.ask(request, challenge_pages.get, query),
             known=await self.console.ask(request, sign_ups.list_, query),
             states=STATES,

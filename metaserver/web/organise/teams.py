@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 
 from aiohttp import web
@@ -15,18 +14,15 @@ from metaserver.operations.tokens import IssuedToken, TokenQuery
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.organise.overview import team_path
 from metaserver.web.team.settings import holds, made_with
-from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.console import ConsolePages, posted
 from metaserver.web.ui.form_pages import FormPage
 from metaserver.web.ui.forms import Form
 
 ONE = "/organise/teams/{team}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class OrganiserTeamPages:
+class OrganiserTeamPages(ConsolePages):
     """The team handlers."""
-
-    console: ConsoleContext
 
     @cached_property
     def _token(self) -> FormPage[IssuedToken]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from urllib.parse import quote
@@ -18,7 +17,7 @@ from metaserver.operations import challenge_pages
 from metaserver.operations.challenge_pages import AnnouncementDetail, ChallengeEdit, ChallengeTexts
 from metaserver.operations.fields import OneChallenge
 from metaserver.web.public.challenge_page import announced, sections_of
-from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.console import ConsolePages, posted
 from metaserver.web.ui.form_pages import FormPage, OperationForm, tried
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.markdown import MOST, render
@@ -64,11 +63,8 @@ TEXTS = OperationForm(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class TextPages:
+class TextPages(ConsolePages):
     """The handlers of a challenge's page and announcements."""
-
-    console: ConsoleContext
 
     @cached_property
     def _announce(self) -> FormPage[AnnouncementDetail]:

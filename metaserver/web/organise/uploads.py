@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -18,13 +17,13 @@ from metaserver.operations.fields import NAME_HELP, OnePhase
 from metaserver.operations.runs import OneRun, RunContent, RunDetail, RunsOf, UploadRun
 from metaserver.operations.table import Nothing
 from metaserver.operations.text_files import MOST_BYTES
-from metaserver.operations.uploads import UploadsOf
+from metaserver.operations.uploads import UploadAllowance, UploadsOf
 from metaserver.tasks.plugin import offline_tasks
 from metaserver.web.access.bodies import upload
 from metaserver.web.access.downloads import attachment
 from metaserver.web.organise.overview import organised_phases
-from metaserver.web.ui.console import ConsoleContext, phase_named, posted
-from metaserver.web.ui.form_pages import FormPage, OperationForm, no_file, one_of, sent_file, tried
+from metaserver.web.ui.console import ConsolePages, phase_named, posted
+from metaserver.web.ui.form_pages import FormPage, OperationForm, one_of, sent_file, tried_file
 from metaserver.web.ui.forms import Form, Wording
 
 NAMES = ("team", "task", "run", "content")
@@ -45,11 +44,8 @@ SHEET = OperationForm(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class UploadPages:
+class UploadPages(ConsolePages):
     """The handlers for offline runs."""
-
-    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -87,15 +83,13 @@ class UploadPages:
             for team in await self.console.ask(request, teams.list_, Nothing())
             if team.retired_at is None
         ]
-        uploaded = (
-            await self.console.ask(request, runs.list_, RunsOf(phase=phase.phase)) if phase else []
-        )
-        remaining = (
-            await self.console.ask(request, uploads.list_, UploadsOf(phase=phase.phase))
-            if phase
-            else []
-        )
+        uploaded: Sequence[RunDetail] = ()
+        remaining: Sequence[UploadAllowance] = ()
         form = None
+        if phase is not None:
+            of_phase, allowed = RunsOf(phase=phase.phase), UploadsOf(phase=phase.phase)
+            uploaded = await self.console.ask(request, runs.list_, of_phase)
+            remaining = await self.console.ask(request, uploads.list_, allowed)
         if phase is not None and playing and phase.state is not PhaseState.CLOSED:
             choices = {
                 "team": one_of(playing, "Whose run it is."),
@@ -123,11 +117,7 @@ class UploadPages:
         submitted = await posted(request)
         phase, file = str(submitted.get("phase", "")), sent_file(submitted)
         values = SHEET.values(submitted) | {"content": file.content, "phase": phase}
-        result: RunDetail | RefusedError = (
-            await tried(self.console.submit(request, runs.upload, values), NAMES)
-            if file.content
-            else no_file()
-        )
+        result = await tried_file(self.console, request, runs.upload, values, NAMES)
         if isinstance(result, RefusedError):
             phase_detail = await self.console.ask(request, phases.get, OnePhase(phase=phase))
             return await self._list(request, phase_detail.phase, submitted, result)

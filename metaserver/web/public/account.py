@@ -17,16 +17,15 @@ from metaserver.web.access.downloads import attachment
 from metaserver.web.access.headers import HOME
 from metaserver.web.access.person_signin import PersonSignIn, label_of
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.console import ConsolePages, posted
 from metaserver.web.ui.form_pages import FormPage, number, tried
 from metaserver.web.ui.forms import Form
 
 
 @dataclass(frozen=True, kw_only=True)
-class AccountPages:
+class AccountPages(ConsolePages):
     """The handlers of a person's account."""
 
-    console: ConsoleContext
     entrance: PersonSignIn
 
     @cached_property
@@ -73,9 +72,9 @@ class AccountPages:
             forms[form.name] = form
         status = 200 if form is None else form.status
         providers = [
-            (number, label_of(one.settings))
-            for number, one in enumerate(self.entrance.people.providers)
-            if one.settings.issuer not in account.issuers
+            (number, label_of(provider.settings))
+            for number, provider in enumerate(self.entrance.people.providers)
+            if provider.settings.issuer not in account.issuers
         ]
         return self.console.answer(
             "account.html", status=status, account=account, providers=providers, **forms

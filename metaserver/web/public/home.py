@@ -34,7 +34,7 @@ class Home:
         """Answer with the challenges and their phases."""
         caller = caller_of(request)
         challenges = await ask(self.hub, caller, list_challenges, Nothing())
-        summaries = [one for one in self.sites.summaries() if may_know(one, caller)]
+        summaries = [phase for phase in self.sites.summaries() if may_know(phase, caller)]
         return page(
             self.templates.page(
                 "home.html",
@@ -53,13 +53,13 @@ class Home:
         self, caller: Caller, summaries: Sequence[PhaseSummary]
     ) -> PhaseResults | None:
         """Return the results that were published last: the page shows their first places."""
-        out = [one for one in summaries if one.published]
+        out = [phase for phase in summaries if phase.published]
         if not out:
             return None
-        newest = max(out, key=lambda one: dict(one.dates)[PUBLISHED])
+        newest = max(out, key=lambda phase: dict(phase.dates)[PUBLISHED])
         challenge = OneChallenge(challenge=newest.challenge)
         listed = await ask(self.hub, caller, publishing.results, challenge)
-        return next((one for one in listed if one.phase == newest.name), None)
+        return next((results for results in listed if results.phase == newest.name), None)
 
 
 KINDS: Mapping[str, str] = {

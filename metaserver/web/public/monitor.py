@@ -219,14 +219,11 @@ def error_id(error: ErrorEntry) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Totals:
-    """The five figures on top, and counts by state and outcome."""
+    """Sums over the servers for the figures on top, and counts by state and outcome."""
 
     up: int
     servers: int
     per_minute: float | None
-    throughput: Sequence[float]
-    p50: float | None
-    p95: float | None
     done: int
     given_up: int
     total: int
@@ -245,9 +242,6 @@ class Totals:
             up=sum(states[state] for state in COUNTED_AS_UP),
             servers=len(monitor.servers),
             per_minute=fmean(monitor.throughput[-LAST_MINUTE:]) if monitor.throughput else None,
-            throughput=monitor.throughput,
-            p50=monitor.p50,
-            p95=monitor.p95,
             done=sum(server.done for server in monitor.servers),
             given_up=sum(server.given_up for server in monitor.servers),
             total=sum(server.total for server in monitor.servers),

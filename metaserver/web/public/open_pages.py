@@ -113,7 +113,7 @@ OWNER = Caller(role=Role.ORGANISER, name="owner")
 
 def make_pages_app(hub: HubContext, slices: Sequence[Slice] = ()) -> web.Application:
     """Return these pages alone, without sign-in: anybody who reaches them sees everything."""
-    assets = Assets.of(*(one.package for one in slices))
+    assets = Assets.of(*(pages.package for pages in slices))
     templates = Templates.of(assets)
     app = web.Application(
         middlewares=[compressed, error_pages(templates), without_slash, _read_by_owner]
@@ -146,7 +146,7 @@ def mount_open_pages(
         *servers.routes(),
         *MethodsPage(templates=templates).routes(),
         *RunPages(hub=hub, templates=templates).routes(),
-        *(route for one in slices for route in one.in_phase(hub, templates)),
+        *(route for pages in slices for route in pages.in_phase(hub, templates)),
     ]
     mount(app, sites, templates, more=more, streams={"servers/": servers.events})
     app.router.add_get("/", Home(hub=hub, sites=sites, templates=templates).home)

@@ -97,8 +97,8 @@ class RunPages:
             if error.field not in ("first", "second"):
                 raise
             refused = in_words(error)
-        known = task in {one.name for one in site.tasks}
-        rows = site.source.board(TaskName(task), viewer=viewer_of(request)).rows if known else ()
+        exists = task in {plugin.name for plugin in site.tasks}
+        rows = site.source.board(TaskName(task), viewer=viewer_of(request)).rows if exists else ()
         text = self.templates.page(
             "compare.html",
             c=pair,

@@ -23,7 +23,7 @@ from metaserver.web.access.posted import fields
 from metaserver.web.access.refusals import in_words
 from metaserver.web.access.signin import SignIn
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.console import ConsolePages
 from metaserver.web.ui.form_pages import OperationForm, tried
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.markdown import render
@@ -65,10 +65,9 @@ def _form(
 
 
 @dataclass(frozen=True, kw_only=True)
-class SignUpPages:
+class SignUpPages(ConsolePages):
     """The handlers for signing up, for people without a token."""
 
-    console: ConsoleContext
     sign_in: SignIn
     entrance: PersonSignIn
 

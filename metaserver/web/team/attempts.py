@@ -20,7 +20,7 @@ from metaserver.web.public.groups import grouped
 from metaserver.web.team.view import Card, one_card, scope_of
 from metaserver.web.ui import svg
 from metaserver.web.ui.answers import Lines, Tree, read_answer, read_lines
-from metaserver.web.ui.console import ConsoleContext, phase_named
+from metaserver.web.ui.console import ConsolePages, phase_named
 from metaserver.web.ui.formatting import figure
 from metaserver.web.ui.paging import Chosen
 
@@ -53,11 +53,8 @@ class AttemptFilter(Chosen):
     before: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttemptPages:
+class AttemptPages(ConsolePages):
     """The handlers for attempts."""
-
-    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""

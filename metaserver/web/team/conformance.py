@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from aiohttp import web
@@ -15,7 +14,7 @@ from metaserver.web.access.refusals import in_words
 from metaserver.web.public.groups import grouped_steps
 from metaserver.web.team import view
 from metaserver.web.team.view import TESTED, one_card, scope_of
-from metaserver.web.ui.console import ConsoleContext, phase_named, posted, redisplayed
+from metaserver.web.ui.console import ConsoleContext, ConsolePages, phase_named, posted, redisplayed
 from metaserver.web.ui.live import LiveParts
 
 SHAPES = {
@@ -27,11 +26,8 @@ SHAPES = {
 """The pill of a step's state: its shape and its colour."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TestPages:
+class TestPages(ConsolePages):
     """The test's handlers."""
-
-    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -105,14 +101,14 @@ async def test_parts(console: ConsoleContext, request: web.Request, name: str) -
         f"step-{number}": part("team_parts.html", "step", number, step, SHAPES)
         for number, step in enumerate(test.steps)
     }
-    shown = {
+    summary = {
         "verdict": part("team_parts.html", "verdict", test, word_of(test)),
         "wrong": part("team_parts.html", "step_groups", grouped_steps(test.steps)),
     }
     card = await one_card(console, request, name)
     if len(card.server.tests) > 1:
-        shown["test-phases"] = part("team_parts.html", "test_phases", card, test, TESTED)
+        summary["test-phases"] = part("team_parts.html", "test_phases", card, test, TESTED)
     return LiveParts(
-        html=steps | shown,
+        html=steps | summary,
         lists={"steps": list(steps)},
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +13,7 @@ from metaserver.operations.memberships import InvitationDetail, MembershipQuery
 from metaserver.operations.table import Nothing
 from metaserver.web.access.visitor import caller_of, only_challenge
 from metaserver.web.team.view import Scope, scope_of
-from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.console import ConsoleContext, ConsolePages, posted
 from metaserver.web.ui.form_pages import FormPage, tried
 from metaserver.web.ui.forms import Form, Wording
 
@@ -25,20 +24,23 @@ OF_CHALLENGE = [("organiser", "everything of the challenge")]
 """The roles that the organiser of one challenge gives."""
 
 
-async def scopes(console: ConsoleContext, request: web.Request) -> Sequence[tuple[str, str]]:
-    """Return what the caller makes organisers of: the hub, or one of its challenges."""
+async def offered(console: ConsoleContext, request: web.Request, form: Form) -> Form:
+    """Return the form of a role with what the caller may give: of the hub, or of a challenge."""
     listed = await console.ask(request, challenges.list_challenges, Nothing())
-    named = [(one.challenge, f"challenge {one.title or one.challenge} alone") for one in listed]
+    choices = [
+        (challenge.challenge, f"challenge {challenge.title or challenge.challenge} alone")
+        for challenge in listed
+    ]
     if own := only_challenge():
-        return [choice for choice in named if choice[0] == own]
-    return [("", "the whole hub"), *named]
+        choices = [choice for choice in choices if choice[0] == own]
+        return form.offering("challenge", choices).offering("role", OF_CHALLENGE)
+    return form.offering("challenge", [("", "the whole hub"), *choices])
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemberPages:
+class MemberPages(ConsolePages):
     """The handlers of the members of teams, or with `of_hub` of the hub's people."""
 
-    console: ConsoleContext
     of_hub: bool = False
 
     @property
@@ -80,8 +82,7 @@ class MemberPages:
         query = MembershipQuery(team=None if scope is None else scope.team.team)
         form = form or self._invite.form({"role": "organiser"} if self.of_hub else None)
         if self.of_hub:
-            form = form.offering("challenge", await scopes(self.console, request))
-            form = form.offering("role", OF_CHALLENGE) if only_challenge() else form
+            form = await offered(self.console, request, form)
         caller = caller_of(request)
         return self.console.answer(
             "organise_people.html" if self.of_hub else "team_members.html",
@@ -102,11 +103,11 @@ class MemberPages:
         await posted(request)
         id_, act = request.match_info["id"], request.match_info["act"]
         if act == "end":
-            done = self.console.submit(request, memberships.end, {"id": id_})
+            change = self.console.submit(request, memberships.end, {"id": id_})
         else:
             values = {"id": id_, "owner": act == "owner"}
-            done = self.console.submit(request, memberships.change, values)
-        result = await tried(done, ("id",))
+            change = self.console.submit(request, memberships.change, values)
+        result = await tried(change, ("id",))
         if isinstance(result, RefusedError):
             return await self._show(request, refused=result)
         raise web.HTTPSeeOther(await self._link(request))

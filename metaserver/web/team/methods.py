@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -16,7 +15,7 @@ from metaserver.operations.fields import OnePhase
 from metaserver.operations.methods import MethodDetail
 from metaserver.operations.phases import PhaseDetail
 from metaserver.web.team.view import named_scope, newest_phases, scope_of
-from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.console import ConsolePages
 from metaserver.web.ui.form_pages import FormPage
 from metaserver.web.ui.forms import Form, Wording
 
@@ -54,11 +53,8 @@ WORDING = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class MethodPages:
+class MethodPages(ConsolePages):
     """The handlers of a team's methods."""
-
-    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -97,8 +93,8 @@ class MethodPages:
 
     async def _described(self, request: web.Request) -> Mapping[str, Any]:
         """Return a run's description; if it has none, what its server was said to do before."""
-        one = await self._one(request)
-        method = one.method or (await self._earlier(request, one))[0]
+        run = await self._one(request)
+        method = run.method or (await self._earlier(request, run))[0]
         return msgspec.structs.asdict(method or MethodDescription())
 
     async def _one(self, request: web.Request) -> MethodDetail:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from aiohttp import web
 
@@ -21,8 +20,6 @@ from metaserver.web.team.members import MemberPages
 from metaserver.web.team.methods import MethodPages
 from metaserver.web.team.results import ResultPages, result_parts
 from metaserver.web.team.servers import (
-    CallbackPages,
-    SnippetPages,
     TeamServerPages,
     server_parts,
     shown_server,
@@ -43,7 +40,7 @@ from metaserver.web.team.view import (
 )
 from metaserver.web.ui.console import (
     AskedOperation,
-    ConsoleContext,
+    ConsolePages,
     phase_named,
     posted,
     redisplayed,
@@ -58,11 +55,8 @@ LANE_OPERATIONS: Mapping[TeamLaneAction, AskedOperation[InLane, ServerDetail]] =
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class TeamConsole:
+class TeamConsole(ConsolePages):
     """The team console of a service."""
-
-    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return the console's routes, all for teams and organisers."""
@@ -77,11 +71,9 @@ class TeamConsole:
             *TrialPages(console=console).routes(),
             *AttemptPages(console=console).routes(),
             *TeamServerPages(console=console).routes(),
-            *CallbackPages(console=console).routes(),
             *MemberPages(console=console).routes(),
             *TokenPages(console=console).routes(),
             *SettingsPages(console=console).routes(),
-            *SnippetPages(console=console).routes(),
             *MethodPages(console=console).routes(),
         ]
         return reserved(Role.TEAM, routes_open)

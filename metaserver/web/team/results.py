@@ -19,7 +19,7 @@ from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.challenge_page import ShownAnnouncement, announced
 from metaserver.web.public.sites import base_of
 from metaserver.web.team.view import Scope, named_scope, newest_phases
-from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.console import ConsoleContext, ConsolePages
 from metaserver.web.ui.live import LiveParts
 
 NEWEST = 3
@@ -84,11 +84,8 @@ class PhaseResults:
         return " ".join(f"{run.run} in {run.task}: place {run.place}." for run in placed)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ResultPages:
+class ResultPages(ConsolePages):
     """The page's handler."""
-
-    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return its route."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from aiohttp import web
@@ -26,10 +25,11 @@ from metaserver.web.access.refusals import in_words
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.groups import Group, grouped
 from metaserver.web.team import view
-from metaserver.web.team.view import Card, RefusedAction, one_card, scope_of
+from metaserver.web.team.view import Card, RefusedAction, named_scope, one_card, scope_of
 from metaserver.web.ui.console import (
     AskedOperation,
     ConsoleContext,
+    ConsolePages,
     phase_named,
     posted,
     redisplayed,
@@ -74,11 +74,8 @@ def wording() -> dict[str, Wording]:
     }
 
 
-@dataclass(frozen=True, kw_only=True)
-class TeamServerPages:
+class TeamServerPages(ConsolePages):
     """The handlers of a server's pages."""
-
-    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -89,10 +86,29 @@ class TeamServerPages:
             web.post("/team/register/look", self.look),
             web.get("/team/servers/{server}", self.server),
             *self._form(
-                f"{ONE}/edit", servers.update, CHANGED, self._edit, _path, self._known
+                f"{ONE}/edit",
+                servers.update,
+                CHANGED,
+                partial(self._answer, "team_edit.html"),
+                _path,
+                self._known,
             ).routes(),
-            *self._form(f"{ONE}/retire", servers.retire, (), self._retire, self._list).routes(),
+            *self._form(
+                f"{ONE}/retire",
+                servers.retire,
+                (),
+                partial(self._answer, "team_retire.html"),
+                self._list,
+            ).routes(),
             web.post(f"{ONE}/curators", self.curators),
+            *self._form(
+                f"{ONE}/callbacks",
+                callbacks.callback_key,
+                (),
+                self._callbacks,
+                lambda request, created: self._callbacks(request, Form(fields=()), created),
+            ).routes(),
+            web.get("/team/snippets", self.snippets),
         ]
 
     def _form(
@@ -101,7 +117,7 @@ class TeamServerPages:
         operation: AskedOperation[Any, Any],
         fields: Sequence[str],
         show: Callable[[web.Request, Form], Awaitable[web.Response]],
-        then: Callable[[web.Request, Any], Awaitable[str]],
+        then: Callable[[web.Request, Any], Awaitable[web.Response | str]],
         values: Callable[[web.Request], Awaitable[Mapping[str, Any]]] | None = None,
     ) -> FormPage[Any]:
         return FormPage(
@@ -152,13 +168,7 @@ class TeamServerPages:
         card = await one_card(self.console, request, request.match_info["server"])
         return {name: getattr(card.server, name) for name in CHANGED}
 
-    async def _edit(self, request: web.Request, form: Form) -> web.Response:
-        return await self._answer(request, "team_edit.html", form)
-
-    async def _retire(self, request: web.Request, form: Form) -> web.Response:
-        return await self._answer(request, "team_retire.html", form)
-
-    async def _answer(self, request: web.Request, template: str, form: Form) -> web.Response:
+    async def _answer(self, template: str, request: web.Request, form: Form) -> web.Response:
         card = await one_card(self.console, request, request.match_info["server"])
         scope = await scope_of(self.console, request, card.server.team)
         return self.console.answer(template, status=form.status, scope=scope, card=card, form=form)
@@ -180,6 +190,27 @@ class TeamServerPages:
         card = await one_card(self.console, request, request.match_info["server"])
         scope = await scope_of(self.console, request, card.server.team)
         return scope.link("/team/servers")
+
+    async def _callbacks(
+        self, request: web.Request, form: Form, new_key: CallbackKey | None = None
+    ) -> web.Response:
+        """Answer with what the key is for; it is shown once, on a page that is not cached."""
+        card = await one_card(self.console, request, request.match_info["server"])
+        return self.console.answer(
+            "team_callbacks.html",
+            status=form.status,
+            scope=await scope_of(self.console, request, card.server.team),
+            card=card,
+            made=new_key,
+            refused=form.error,
+        )
+
+    async def snippets(self, request: web.Request) -> web.Response:
+        """Answer with the programs to start a server from."""
+        scope = await named_scope(self.console, request)
+        return self.console.answer(
+            "team_snippets.html", scope=scope, kits=KITS, server_text=_server_text
+        )
 
 
 async def _path(_request: web.Request, changed: ServerDetail) -> str:
@@ -256,53 +287,4 @@ async def _errors(
     return by_phase
 
 
-@dataclass(frozen=True, kw_only=True)
-class SnippetPages:
-    """The handler of the page with the servers to start from."""
-
-    console: ConsoleContext
-
-    def routes(self) -> list[web.RouteDef]:
-        """Return its route."""
-        return [web.get("/team/snippets", self.show)]
-
-    async def show(self, request: web.Request) -> web.Response:
-        """Answer with the programs."""
-        scope = await scope_of(self.console, request)
-        return self.console.answer(
-            "team_snippets.html", scope=scope, kits=KITS, server_text=_server_text
-        )
-
-
 _server_text = cache(server_text)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CallbackPages:
-    """The handlers for a server's callbacks."""
-
-    console: ConsoleContext
-
-    def routes(self) -> list[web.RouteDef]:
-        """Return their routes."""
-        return FormPage(
-            console=self.console,
-            path="/team/servers/{server}/callbacks",
-            operation=callbacks.callback_key,
-            show=self._show,
-            then=lambda request, created: self._show(request, Form(fields=()), created),
-        ).routes()
-
-    async def _show(
-        self, request: web.Request, form: Form, new_key: CallbackKey | None = None
-    ) -> web.Response:
-        """Answer with what the key is for; it is shown once, on a page that is not cached."""
-        card = await one_card(self.console, request, request.match_info["server"])
-        return self.console.answer(
-            "team_callbacks.html",
-            status=form.status,
-            scope=await scope_of(self.console, request, card.server.team),
-            card=card,
-            made=new_key,
-            refused=form.error,
-        )

@@ -15,19 +15,16 @@ from metaserver.base.errors import RefusedError
 from metaserver.operations import teams, tokens
 from metaserver.operations.teams import NoticeDetail, OneTeam, TeamDetail
 from metaserver.operations.tokens import IssuedToken, TokenDetail, TokenQuery
-from metaserver.web.access.visitor import caller_of, only_challenge
-from metaserver.web.team.members import OF_CHALLENGE, scopes
+from metaserver.web.access.visitor import caller_of
+from metaserver.web.team.members import offered
 from metaserver.web.team.view import scope_of
-from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.console import ConsolePages, posted
 from metaserver.web.ui.form_pages import FormPage, tried
 from metaserver.web.ui.forms import Form, Wording
 
 
-@dataclass(frozen=True, kw_only=True)
-class SettingsPages:
+class SettingsPages(ConsolePages):
     """The handlers of a team's settings."""
-
-    console: ConsoleContext
 
     @cached_property
     def _about(self) -> FormPage[TeamDetail]:
@@ -99,10 +96,9 @@ HUB_ROLES = Wording(
 
 
 @dataclass(frozen=True, kw_only=True)
-class TokenPages:
+class TokenPages(ConsolePages):
     """The handlers of a team's tokens, or with `of_hub` of those without; these revoke any."""
 
-    console: ConsoleContext
     of_hub: bool = False
 
     @property
@@ -148,8 +144,7 @@ class TokenPages:
             context["scope"] = scope
         form = form or self._new.form({"role": "organiser"} if self.of_hub else None)
         if self.of_hub:
-            form = form.offering("challenge", await scopes(self.console, request))
-            form = form.offering("role", OF_CHALLENGE) if only_challenge() else form
+            form = await offered(self.console, request, form)
         listed = await self.console.ask(request, tokens.list_, query)
         return self.console.answer(
             template,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import msgspec
@@ -17,7 +17,7 @@ from metaserver.operations.trials import MOST_TEXT, SHOWN_ANSWER, Trial, TriedAr
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.web.team.attempts import MARKS, length, time_bar, time_parts
 from metaserver.web.team.view import Card, one_card, scope_of
-from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.console import ConsoleContext, ConsolePages, posted
 from metaserver.web.ui.form_pages import OperationForm, tried
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.live import LiveParts
@@ -40,11 +40,8 @@ WORDING = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrialPages:
+class TrialPages(ConsolePages):
     """The handlers for trials."""
-
-    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""

@@ -23,13 +23,13 @@ from metaserver.operations.text_files import MOST_BYTES
 from metaserver.operations.uploads import UploadAllowance, UploadsOf
 from metaserver.web.access.bodies import upload
 from metaserver.web.team.view import Scope, newest_phases, scope_of
-from metaserver.web.ui.console import ConsoleContext, phase_named, posted
+from metaserver.web.ui.console import ConsolePages, phase_named, posted
 from metaserver.web.ui.form_pages import (
     OperationForm,
-    no_file,
     one_of,
     sent_file,
     tried,
+    tried_file,
 )
 from metaserver.web.ui.forms import Wording
 
@@ -119,10 +119,9 @@ SHEET = OperationForm(
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeamUploadPages:
+class TeamUploadPages(ConsolePages):
     """The upload handlers."""
 
-    console: ConsoleContext
     held: HeldRuns = field(default_factory=HeldRuns)
 
     def routes(self) -> list[web.RouteDef]:
@@ -199,11 +198,7 @@ class TeamUploadPages:
         phase = str(submitted.get("phase", ""))
         values = SHEET.values(submitted) | {"content": file.content, "phase": phase}
         values["team"] = scope.team.team
-        preview: RunPreview | RefusedError = (
-            await tried(self.console.submit(request, run_previews.preview, values), NAMES)
-            if file.content
-            else no_file()
-        )
+        preview = await tried_file(self.console, request, run_previews.preview, values, NAMES)
         if isinstance(preview, RefusedError):
             return await self._show(request, scope, phase, submitted=submitted, refused=preview)
         held_run = HeldRun(

@@ -96,6 +96,13 @@ class ConsoleContext:
         return await while_held(request, self.broadcaster.follow(request, key, ask))
 
 
+@dataclass(frozen=True, kw_only=True)
+class ConsolePages:
+    """Handlers of pages of a console; `routes()` of each returns their addresses."""
+
+    console: ConsoleContext
+
+
 def _require_sent(request: web.Request, operation: AskedOperation[R, T]) -> None:
     """Raise `RefusedError` before anything is done with a form that is only to be shown again.
 

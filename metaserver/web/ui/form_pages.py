@@ -117,11 +117,11 @@ class FormPage(Generic[T]):
     async def submit(self, request: web.Request) -> web.Response:
         """Ask the operation for what was sent; show the form again if it is refused."""
         submitted = await posted(request)
-        known = declared(self.operation).request.__struct_fields__
+        names = declared(self.operation).request.__struct_fields__
         values = self._form.values(submitted)
-        values |= {name: text for name, text in request.match_info.items() if name in known}
+        values |= {name: text for name, text in request.match_info.items() if name in names}
         team = str(submitted.get("team") or "") or caller_of(request).team
-        if team and "team" in known and "team" not in values:
+        if team and "team" in names and "team" not in values:
             values["team"] = team
         result = await self._result(request, values, submitted)
         if isinstance(result, RefusedError):
@@ -138,13 +138,10 @@ class FormPage(Generic[T]):
             operation = self.console.submit(request, self.operation, values)
             return await tried(operation, self.shown_at)
         file = sent_file(submitted)
-        if not file.content:
-            return no_file()
-        values["content"] = file.content
+        values[FILE] = file.content
         if "source" in declared(self.operation).request.__struct_fields__:
             values["source"] = file.source or "-"
-        operation = self.console.submit(request, self.operation, values)
-        return await tried(operation, (FILE, *self.shown_at))
+        return await tried_file(self.console, request, self.operation, values, self.shown_at)
 
 
 async def tried(operation: Awaitable[T], fields: Sequence[str] = ()) -> T | RefusedError:
@@ -163,6 +160,19 @@ async def tried(operation: Awaitable[T], fields: Sequence[str] = ()) -> T | Refu
             f"perhaps nothing was done, the hub can store nothing now: {error.reason}; try again"
         )
         return RefusedError(Refusal.STATE, message)
+
+
+async def tried_file(
+    console: ConsoleContext,
+    request: web.Request,
+    operation: AskedOperation[Any, T],
+    values: Mapping[str, Any],
+    fields: Sequence[str] = (),
+) -> T | RefusedError:
+    """Do an operation with a file, as `tried`; without a file it is refused at that field."""
+    if not values[FILE]:
+        return no_file()
+    return await tried(console.submit(request, operation, values), (FILE, *fields))
 
 
 def sent_file(submitted: MultiMapping[Any], name: str = FILE) -> SentFile:

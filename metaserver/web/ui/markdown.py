@@ -75,18 +75,18 @@ def _parser() -> MarkdownIt:
 
 def _picture(state: StateInline, silent: bool) -> bool:
     """Read a picture of the challenge's own."""
-    found = PICTURE.match(state.src, state.pos)
-    if found is None:
+    match = PICTURE.match(state.src, state.pos)
+    if match is None:
         return False
     if not silent:
-        words, name = found.groups()
+        words, name = match.groups()
         if challenge := state.env["challenge"]:
             token = state.push("picture", "img", 0)
             source = f"/pictures/{quote(challenge, safe='')}/{name}"
             token.attrs = {"src": source, "alt": words, "loading": "lazy"}
         else:
             state.push("text", "", 0).content = words
-    state.pos = found.end()
+    state.pos = match.end()
     return True
 
 
