@@ -1,6 +1,6 @@
 """Readers of articles as plain text: text files, JATS and publishers' XML, PubMed, BioC.
 
-They return values and store nothing. It may import model.
+They return values and store nothing.
 """
 
 from metaserver.corpus.reader import read_articles

@@ -31,20 +31,20 @@ PDF = b"%PDF-"
 """How a PDF begins; it may be text to its end."""
 
 
-def read_articles(paths: Iterable[Path], *, limit: int = MAX_BYTES) -> Iterator[Article]:
+def read_articles(paths: Iterable[Path]) -> Iterator[Article]:
     """Yield the articles in files and folders, in order; a folder's are sorted by path.
 
     Reads text files (UTF-8), XML from JATS, Elsevier, IOP, Nature, the RSC, Springer, TEI, PubMed
     and BioC, BioC JSON and PubTator's text, each also gzipped. An article's id is its PubMed id,
     else its PMCID, else its DOI, else the file's name without suffix; in BioC it is the document's
     id. Raises `InputError`, with file and line, for a file that cannot be read completely or has
-    more than `limit` bytes unpacked, an article without text, and a repeated id.
+    more than `files.MAX_BYTES` unpacked, an article without text, and a repeated id.
 
     Example: the id of the article in `10022833.txt` is "10022833".
     """
     sources: dict[ArticleId, str] = {}
     for path in list(article_files(paths)):
-        yield from _articles(path, read_drafts(path, limit), sources)
+        yield from _articles(path, read_drafts(path), sources)
 
 
 def _articles(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import msgspec
@@ -86,22 +86,15 @@ async def _alerts(connection: AsyncConnection, query: sa.Select[Any]) -> Sequenc
 
 async def add_channel(connection: AsyncConnection, channel: AlertChannel) -> int:
     """Store a new channel, which is sent later alerts alone; return its id."""
-    row = {
-        "kind": channel.kind,
-        "address": channel.address,
-        "secret": channel.secret,
-        "created_at": channel.created_at,
-        "sent_up_to": await newest_id(connection),
-        "failures": 0,
-        "error": "",
-    }
+    row = asdict(channel) | {"sent_up_to": await newest_id(connection)}
+    del row["id"]
     return await insert(connection, channels, row)
 
 
 async def list_channels(connection: AsyncConnection) -> Sequence[AlertChannel]:
     """Return all channels, oldest first."""
     rows = await connection.execute(sa.select(channels).order_by(channels.c.id))
-    return [AlertChannel(**{**row, "kind": ChannelKind(row["kind"])}) for row in rows.mappings()]
+    return [read_row(row, AlertChannel) for row in rows]
 
 
 async def delete_channel(connection: AsyncConnection, channel: int) -> None:

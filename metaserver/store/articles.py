@@ -16,7 +16,7 @@ from metaserver.base.compression import pack
 from metaserver.base.lanes import Corpus
 from metaserver.base.records import Article, ArticleId
 from metaserver.exchange.wire.xmlrpc import escape_text
-from metaserver.store.database import insert
+from metaserver.store.database import insert, read_row
 from metaserver.store.tables import articles, corpora
 
 INSERT_BATCH = 200
@@ -90,16 +90,14 @@ async def list_page(
     connection: AsyncConnection, corpus_id: int, start: int, limit: int
 ) -> Sequence[ListedArticle]:
     """Return a corpus' articles from position `start` on, without texts."""
-    query = (
+    query: sa.Select[Any] = (
         sa.select(articles.c.article_id, articles.c.title, articles.c.source, articles.c.wire_bytes)
         .where(articles.c.corpus_id == corpus_id, articles.c.position >= start)
         .order_by(articles.c.position)
         .limit(limit)
     )
     return [
-        ListedArticle(
-            article=row.article_id, title=row.title, source=row.source, wire_bytes=row.wire_bytes
-        )
+        read_row(row, ListedArticle, article=row.article_id)
         for row in await connection.execute(query)
     ]
 

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.compression import pack
 from metaserver.base.plans import Ranking
 from metaserver.base.records import PhaseName, TaskName
-from metaserver.store.database import read_row
+from metaserver.store.database import read_first, read_row
 from metaserver.store.tables import frozen_boards, lanes, offline_runs, phases
 
 ID_BYTES = 8
@@ -106,8 +106,7 @@ async def newest(
         frozen_boards.c.reason == reason,
     )
     query = query.order_by(frozen_boards.c.created_at.desc())
-    row = (await connection.execute(query.limit(1))).first()
-    return None if row is None else read_row(row, StoredBoard)
+    return await read_first(connection, query, StoredBoard)
 
 
 async def get(connection: AsyncConnection, key: str) -> tuple[StoredBoard, bytes] | None:

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.communications import CallingServer, Communication, Exchanged
 from metaserver.base.records import ArticleId, ServerName
-from metaserver.store.database import read_row
+from metaserver.store.database import read_first, read_row
 from metaserver.store.tables import communications, servers, teams
 from metaserver.store.tokens import digest
 
@@ -85,8 +85,7 @@ async def begun(
         )
         .order_by(c.opened_at.desc())
     )
-    row = (await connection.execute(query)).first()
-    return None if row is None else _communication(row)
+    return await read_first(connection, query, _communication)
 
 
 async def get(connection: AsyncConnection, server_id: int, id_: int) -> Communication | None:
@@ -95,8 +94,7 @@ async def get(connection: AsyncConnection, server_id: int, id_: int) -> Communic
     query: sa.Select[Any] = sa.select(
         *(column for column in c if column not in LARGE), sa.null().label("body")
     ).where(c.id == id_, c.server_id == server_id)
-    row = (await connection.execute(query)).first()
-    return None if row is None else _communication(row)
+    return await read_first(connection, query, _communication)
 
 
 async def document(connection: AsyncConnection, id_: int) -> bytes | None:

@@ -39,8 +39,6 @@ def copy_store(store: StorePlace, out: Path) -> None:
     if the store is damaged. Slow: not for the event loop.
     """
     if not isinstance(store, Path):
-        from metaserver.store.copies import copy_out
-
         asyncio.run(copy_out(store, out))
         return
     if not store.is_file():
@@ -132,10 +130,6 @@ def _found(store: StorePlace, query: str) -> Sequence[tuple[Any, ...]]:
 
 
 async def _found_in_database(url: PostgresUrl, query: str) -> Sequence[tuple[Any, ...]]:
-    import asyncpg
-
-    from metaserver.store.postgres import require_connection
-
     try:
         connection = await require_connection(url)
     except InputError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, TypeVar
 
@@ -25,6 +25,21 @@ def read_row(row: sa.Row[Any], kind: type[T], **values: Any) -> T:
     """
     columns = {str(name): value for name, value in row._asdict().items()}  # a key may be quoted
     return msgspec.convert(columns | values, kind)
+
+
+async def read_first(
+    connection: AsyncConnection,
+    query: sa.Select[Any],
+    kind: type[T] | Callable[[sa.Row[Any]], T],
+) -> T | None:
+    """Return the first row of a query as a dataclass or struct, or as a function makes it, or None.
+
+    Example: `await read_first(connection, sa.select(persons).where(persons.c.id == 7), Person)`.
+    """
+    row = (await connection.execute(query.limit(1))).first()
+    if row is None:
+        return None
+    return read_row(row, kind) if isinstance(kind, type) else kind(row)
 
 
 # -- errors of a database: those that pass, and those of what was to be stored ---------------------

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.states import JobState
+from metaserver.store.database import read_first, read_row
 from metaserver.store.leases import database_now
 from metaserver.store.tables import jobs, workers
 
@@ -45,19 +46,18 @@ class StoredJob:
 async def put(connection: AsyncConnection, stored: Iterable[StoredJob]) -> None:
     """Store jobs as they are now, by the process that does them."""
     for job in sorted(stored, key=lambda job: job.id):  # the order in which others lock them
-        values = {name: getattr(job, name) for name in _NAMES}
+        values = asdict(job)
+        del values["lost"]
         changed = await connection.execute(
-            sa.update(jobs).where(jobs.c.id == job.id).values(values | {"state": job.state.value})
+            sa.update(jobs).where(jobs.c.id == job.id).values(values)
         )
         if not changed.rowcount:
-            row = values | {"state": job.state.value, "to_cancel": False}
-            await connection.execute(sa.insert(jobs).values(row))
+            await connection.execute(sa.insert(jobs).values(values | {"to_cancel": False}))
 
 
 async def get(connection: AsyncConnection, key: str) -> StoredJob | None:
     """Return a job by id, or None."""
-    row = (await connection.execute(_SELECT.where(jobs.c.id == key))).first()
-    return None if row is None else _read(row)
+    return await read_first(connection, _SELECT.where(jobs.c.id == key), _read)
 
 
 async def newest(
@@ -103,16 +103,11 @@ async def forget(connection: AsyncConnection, team: str, keep: int, before: floa
     await connection.execute(sa.delete(jobs).where(jobs.c.id.in_(old_ids)))
 
 
-_NAMES = (
-    "id", "process", "kind", "subject", "asked_by", "team", "step", "done", "total", "fixed",
-    "began_at", "ended_at", "error", "report",
-)  # fmt: skip
 _LOST = jobs.c.process.not_in(
     sa.select(workers.c.id).where(workers.c.seen > database_now() - LOST_SECONDS)
 )
 _SELECT = sa.select(jobs, sa.and_(jobs.c.state == JobState.RUNNING.value, _LOST).label("lost"))
 
 
-def _read(row: Any) -> StoredJob:
-    values = {name: getattr(row, name) for name in _NAMES}
-    return StoredJob(**values, state=JobState(row.state), lost=bool(row.lost))
+def _read(row: sa.Row[Any]) -> StoredJob:
+    return read_row(row, StoredJob, lost=bool(row.lost))

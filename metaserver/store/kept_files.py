@@ -6,14 +6,14 @@ A data package that an organiser released is recorded beside its file, at most o
 from __future__ import annotations
 
 from collections.abc import Collection, Set
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.phases import DataPackage
-from metaserver.store.database import read_row
+from metaserver.store.database import read_first
 from metaserver.store.tables import data_packages, kept_files, kept_parts
 
 
@@ -29,11 +29,7 @@ class KeptFile:
 
 async def begin(connection: AsyncConnection, file: KeptFile) -> None:
     """Begin to store a file, which is not whole yet."""
-    await connection.execute(
-        sa.insert(kept_files).values(
-            id=file.id, name=file.name, size=file.size, made_at=file.made_at, whole=False
-        )
-    )
+    await connection.execute(sa.insert(kept_files).values(**asdict(file), whole=False))
 
 
 async def add_part(connection: AsyncConnection, key: str, part: int, content: bytes) -> None:
@@ -55,8 +51,7 @@ async def finish(connection: AsyncConnection, file: KeptFile) -> None:
 async def find(connection: AsyncConnection, name: str) -> KeptFile | None:
     """Return the complete file with a name, or None."""
     query = sa.select(kept_files).where(kept_files.c.name == name, kept_files.c.whole)
-    row = (await connection.execute(query)).first()
-    return None if row is None else read_row(row, KeptFile)
+    return await read_first(connection, query, KeptFile)
 
 
 async def read_part(connection: AsyncConnection, key: str, part: int) -> bytes | None:

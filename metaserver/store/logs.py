@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.lanes import Corpus, LaneKey
 from metaserver.base.records import Attempt, ServerName
+from metaserver.store.database import read_first
 from metaserver.store.reader import of_lane, of_lanes, read_attempt
 from metaserver.store.rows import ANSWER, ATTEMPT, BatchRows
 from metaserver.store.tables import answers, attempts, checkpoints, lanes
@@ -183,8 +184,7 @@ async def put_checkpoint(
 async def get_checkpoint(connection: AsyncConnection, key: LaneKey) -> StoredCheckpoint | None:
     """Return a lane's checkpoint, or None."""
     query = sa.select(checkpoints).where(of_lane(checkpoints, key))
-    row = (await connection.execute(query)).first()
-    return None if row is None else _checkpoint(row)
+    return await read_first(connection, query, _checkpoint)
 
 
 async def get_checkpoints(

@@ -24,7 +24,7 @@ from metaserver.base.viewer import (
     person_name,
 )
 from metaserver.store import tokens
-from metaserver.store.database import insert, read_row
+from metaserver.store.database import insert, read_first, read_row
 from metaserver.store.tables import (
     audit,
     consensus_models,
@@ -79,19 +79,21 @@ async def add(
 
 async def get(connection: AsyncConnection, person: int) -> Person | None:
     """Return a person by id."""
-    return await _one(connection, sa.select(persons).where(persons.c.id == person))
+    return await read_first(connection, sa.select(persons).where(persons.c.id == person), Person)
 
 
 async def of_address(connection: AsyncConnection, email: str) -> Person | None:
     """Return the person whose address this is, whatever its letter case."""
-    return await _one(connection, sa.select(persons).where(persons.c.address == email.lower()))
+    return await read_first(
+        connection, sa.select(persons).where(persons.c.address == email.lower()), Person
+    )
 
 
 async def of_identity(connection: AsyncConnection, issuer: str, subject: str) -> Person | None:
     """Return the person with a provider's identity."""
     query = sa.select(persons).join(identities, identities.c.person_id == persons.c.id)
     same = (identities.c.issuer == issuer, identities.c.subject == subject)
-    return await _one(connection, query.where(*same))
+    return await read_first(connection, query.where(*same), Person)
 
 
 async def identify(
@@ -171,11 +173,6 @@ async def _forget_in_audit(connection: AsyncConnection, address: str) -> None:
         if str(detail.get("email", "")).lower() == address:
             values = {"detail": msgspec.json.encode(detail | {"email": ""})}
             await connection.execute(sa.update(audit).where(audit.c.id == row.id).values(values))
-
-
-async def _one(connection: AsyncConnection, query: sa.Select[Any]) -> Person | None:
-    row = (await connection.execute(query)).first()
-    return None if row is None else read_row(row, Person)
 
 
 # -- memberships: tokens that are a person's -------------------------------------------------------
@@ -285,8 +282,7 @@ async def find_link(
     for column, given in ((_LINKS.digest, secret), (_LINKS.browser, browser), (_LINKS.code, code)):
         if given is not None:
             query = query.where(column == digest(given))
-    row = (await connection.execute(query)).first()
-    return None if row is None else read_row(row, PersonLink)
+    return await read_first(connection, query, PersonLink)
 
 
 async def use_link(connection: AsyncConnection, link: int, now: float) -> bool:
@@ -332,8 +328,7 @@ async def get_invitation(connection: AsyncConnection, link: int, now: float) -> 
     query = _links().where(
         _LINKS.id == link, _LINKS.kind == PersonLinkKind.INVITATION.value, _is_good(now)
     )
-    row = (await connection.execute(query)).first()
-    return None if row is None else read_row(row, PersonLink)
+    return await read_first(connection, query, PersonLink)
 
 
 async def delete_link(connection: AsyncConnection, link: int) -> None:

@@ -25,7 +25,7 @@ from metaserver.base.phases import (
 from metaserver.base.plans import Moments, PhasePlan
 from metaserver.base.records import PhaseName, TaskName
 from metaserver.store import tables
-from metaserver.store.database import insert, read_row
+from metaserver.store.database import insert, read_first, read_row
 from metaserver.store.keys import digest_key, keyed_digest
 from metaserver.store.tables import (
     announcements,
@@ -66,8 +66,7 @@ async def list_challenges(connection: AsyncConnection) -> Sequence[Challenge]:
 async def get_challenge(connection: AsyncConnection, name: str) -> Challenge | None:
     """Return a challenge by name."""
     query = sa.select(challenges).where(challenges.c.name == name)
-    row = (await connection.execute(query)).first()
-    return None if row is None else _challenge(row)
+    return await read_first(connection, query, _challenge)
 
 
 async def change_challenge(connection: AsyncConnection, name: str, **values: Any) -> None:
@@ -127,21 +126,18 @@ async def change(connection: AsyncConnection, phase_id: int, **values: Any) -> N
 
 async def get(connection: AsyncConnection, name: PhaseName) -> Phase | None:
     """Return a challenge's phase by its name in the hub."""
-    row = (await connection.execute(_phases().where(phases.c.name == name))).first()
-    return None if row is None else _phase(row)
+    return await read_first(connection, _phases().where(phases.c.name == name), _phase)
 
 
 async def in_challenge(connection: AsyncConnection, challenge: str, own_name: str) -> Phase | None:
     """Return a challenge's phase by its name there."""
     named = (challenges.c.name == challenge, phases.c.own_name == own_name)
-    row = (await connection.execute(_phases().where(*named))).first()
-    return None if row is None else _phase(row)
+    return await read_first(connection, _phases().where(*named), _phase)
 
 
 async def by_id(connection: AsyncConnection, phase_id: int) -> Phase | None:
     """Return a phase by its id."""
-    row = (await connection.execute(_phases().where(phases.c.id == phase_id))).first()
-    return None if row is None else _phase(row)
+    return await read_first(connection, _phases().where(phases.c.id == phase_id), _phase)
 
 
 async def list_all(connection: AsyncConnection) -> Sequence[Phase]:
@@ -197,14 +193,13 @@ async def corpus_version(
     query = _corpus_versions().where(corpus_versions.c.name == name)
     if version is not None:
         query = query.where(corpus_versions.c.version == version)
-    row = (await connection.execute(query.limit(1))).mappings().first()
-    return None if row is None else CorpusVersion(**row)
+    return await read_first(connection, query, CorpusVersion)
 
 
 async def list_corpora(connection: AsyncConnection) -> Sequence[CorpusVersion]:
     """Return all corpora's versions, by name, newest first."""
     rows = await connection.execute(_corpus_versions())
-    return [CorpusVersion(**row) for row in rows.mappings()]
+    return [read_row(row, CorpusVersion) for row in rows]
 
 
 def _corpus_versions() -> sa.Select[Any]:
@@ -223,7 +218,7 @@ async def gold_versions(connection: AsyncConnection, phase_id: int) -> Sequence[
     columns = [gold.c[name] for name in ENTRY]
     query = sa.select(*columns).where(gold.c.phase_id == phase_id)
     query = query.order_by(gold.c.task, gold.c.version.desc())
-    return [GoldEntry(**row) for row in (await connection.execute(query)).mappings()]
+    return [read_row(row, GoldEntry) for row in await connection.execute(query)]
 
 
 async def gold_version(
@@ -237,7 +232,7 @@ async def gold_version(
     if row is None:
         return None
     content = await asyncio.to_thread(unpack, row.content)
-    return GoldVersion(**{name: getattr(row, name) for name in ENTRY}, content=content)
+    return read_row(row, GoldVersion, content=content)
 
 
 async def set_gold(

@@ -172,17 +172,17 @@ class ReadStore:
             return {row.position: row.hits_kept for row in await connection.execute(query)}
 
     async def attempts(
-        self, key: LaneKey, server: ServerName, corpus: Corpus, *, since: float = 0.0
+        self, key: LaneKey, server: ServerName, corpus: Corpus
     ) -> AsyncIterator[StoredAttempt]:
-        """Yield a lane's attempts that began at or after `since`, in the order they began."""
+        """Yield a lane's attempts, in the order they began."""
         query = (
             sa.select(t.attempts)
-            .where(of_lane(t.attempts, key), t.attempts.c.started_at >= since)
+            .where(of_lane(t.attempts, key))
             .order_by(t.attempts.c.started_at, t.attempts.c.position, t.attempts.c.number)
         )
         async with self.reading() as connection:
             async for row in await connection.stream(query):
-                yield StoredAttempt(row.position, read_attempt(row, server, corpus), row.final)
+                yield _stored(row, server, corpus)
 
     async def next_positions(self, key: LaneKey, total: int, limit: int) -> Sequence[int]:
         """Return the first articles in a lane's queue: neither answered nor given up."""
@@ -220,7 +220,7 @@ class ReadStore:
         query = query.order_by(table.c.started_at.desc(), table.c.position.desc()).limit(limit)
         async with self.reading() as connection:
             rows = (await connection.execute(query)).all()
-        return [StoredAttempt(r.position, read_attempt(r, server, corpus), r.final) for r in rows]
+        return [_stored(row, server, corpus) for row in rows]
 
     async def attempt(
         self, key: LaneKey, server: ServerName, corpus: Corpus, position: int, number: int
@@ -233,11 +233,7 @@ class ReadStore:
         )
         async with self.reading() as connection:
             row = (await connection.execute(query)).first()
-        return (
-            None
-            if row is None
-            else StoredAttempt(position, read_attempt(row, server, corpus), row.final)
-        )
+        return None if row is None else _stored(row, server, corpus)
 
     async def raw_answer(self, key: LaneKey, position: int, number: int) -> bytes | None:
         """Return an attempt's answer as received, or None."""
@@ -266,6 +262,10 @@ def of_lane(table: sa.Table, key: LaneKey) -> sa.ColumnElement[bool]:
 def of_lanes(table: sa.Table, keys: Sequence[LaneKey]) -> sa.ColumnElement[bool]:
     """Return the condition that selects some lanes' rows."""
     return sa.tuple_(table.c.phase_id, table.c.server_id).in_([tuple(key) for key in keys])
+
+
+def _stored(row: sa.Row[Any], server: ServerName, corpus: Corpus) -> StoredAttempt:
+    return StoredAttempt(row.position, read_attempt(row, server, corpus), row.final)
 
 
 def read_attempt(row: sa.Row[Any], server: ServerName, corpus: Corpus) -> Attempt:

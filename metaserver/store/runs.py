@@ -16,7 +16,7 @@ from metaserver.base.boards import MethodDescription
 from metaserver.base.compression import pack, pack_json, unpack, unpack_json
 from metaserver.base.lanes import HitAside
 from metaserver.base.records import ArticleId, Problem, ServerName, TaskName, TeamName, count_stated
-from metaserver.store.database import read_row
+from metaserver.store.database import read_first, read_row
 from metaserver.store.tables import methods, offline_runs, servers, teams
 from metaserver.store.teams import Team
 
@@ -118,8 +118,7 @@ async def list_all(connection: AsyncConnection, phase_id: int) -> Sequence[Offli
 
 async def get(connection: AsyncConnection, phase_id: int, name: ServerName) -> OfflineRun | None:
     """Return a run by name, or None."""
-    row = (await connection.execute(_runs().where(*_named(phase_id, name)))).first()
-    return None if row is None else _run(row)
+    return await read_first(connection, _runs().where(*_named(phase_id, name)), _run)
 
 
 async def packed_payloads(connection: AsyncConnection, run: OfflineRun) -> bytes | None:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.phases import LINK_SECONDS, LinkKind, SignUp, SignUpState
-from metaserver.store.database import insert, read_row
+from metaserver.store.database import insert, read_first, read_row
 from metaserver.store.tables import challenges, one_time_links, sign_ups, teams
 from metaserver.store.tokens import digest
 
@@ -58,8 +58,7 @@ async def mailed(connection: AsyncConnection, sign_up: SignUp, **values: Any) ->
 
 async def get(connection: AsyncConnection, sign_up: int) -> SignUp | None:
     """Return a sign-up by its id."""
-    row = (await connection.execute(_sign_ups().where(sign_ups.c.id == sign_up))).first()
-    return None if row is None else read_row(row, SignUp)
+    return await read_first(connection, _sign_ups().where(sign_ups.c.id == sign_up), SignUp)
 
 
 async def list_all(connection: AsyncConnection, challenge: str, limit: int) -> Sequence[SignUp]:

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.lanes import LaneKey, StateChange
 from metaserver.base.states import ServerState
+from metaserver.store.database import read_row
 from metaserver.store.reader import of_lane, of_lanes
 from metaserver.store.tables import state_changes
 
@@ -106,6 +107,4 @@ async def after(connection: AsyncConnection, last_id: int) -> Sequence[StateChan
 
 
 def _change(row: sa.Row[Any]) -> StateChange:
-    key = LaneKey(row.phase_id, row.server_id)
-    state = ServerState(row.state)
-    return StateChange(key=key, at=row.at, state=state, note=row.note, id=row.id)
+    return read_row(row, StateChange, key=LaneKey(row.phase_id, row.server_id))

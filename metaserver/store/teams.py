@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.plans import NoticePlan
 from metaserver.base.records import TeamName
-from metaserver.store.database import insert, read_row
+from metaserver.store.database import insert, read_first, read_row
 from metaserver.store.tables import (
     lanes,
     offline_runs,
@@ -57,8 +57,7 @@ async def change(connection: AsyncConnection, name: TeamName, **values: Any) -> 
 
 async def get(connection: AsyncConnection, name: TeamName) -> Team | None:
     """Return a team by name."""
-    row = (await connection.execute(sa.select(teams).where(teams.c.name == name))).first()
-    return None if row is None else _team(row)
+    return await read_first(connection, sa.select(teams).where(teams.c.name == name), _team)
 
 
 async def is_taken(connection: AsyncConnection, name: str) -> bool:

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.states import Role
 from metaserver.base.viewer import Person, Session, Token
-from metaserver.store.database import insert, read_row
+from metaserver.store.database import insert, read_first, read_row
 from metaserver.store.tables import persons, sessions, teams, tokens
 
 PREFIX = "bcms_"
@@ -71,8 +71,7 @@ async def find(connection: AsyncConnection, secret: str, now: float) -> Token | 
     if not FORM.fullmatch(secret):
         return None
     query = _tokens().where(tokens.c.digest == digest(secret), _is_valid(now))
-    row = (await connection.execute(query)).first()
-    return None if row is None else _token(row)
+    return await read_first(connection, query, _token)
 
 
 def last_moment(parent: Token | None, expires_at: float | None) -> float | None:
@@ -85,14 +84,12 @@ def last_moment(parent: Token | None, expires_at: float | None) -> float | None:
 async def get_valid(connection: AsyncConnection, token_id: int, now: float) -> Token | None:
     """Return a token by its id, None if it is invalid or expired."""
     query = _tokens().where(tokens.c.id == token_id, _is_valid(now))
-    row = (await connection.execute(query)).first()
-    return None if row is None else _token(row)
+    return await read_first(connection, query, _token)
 
 
 async def get(connection: AsyncConnection, token_id: int) -> Token | None:
     """Return a token by its id, valid or not."""
-    row = (await connection.execute(_tokens().where(tokens.c.id == token_id))).first()
-    return None if row is None else _token(row)
+    return await read_first(connection, _tokens().where(tokens.c.id == token_id), _token)
 
 
 async def list_all(connection: AsyncConnection, team_id: int | None = None) -> Sequence[Token]:

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.compression import pack, unpack
 from metaserver.base.curations import ModelGold, ModelMember, TrainingReport
-from metaserver.store.database import insert, read_row
+from metaserver.store.database import insert, read_first, read_row
 from metaserver.store.tables import consensus_models
 
 
@@ -51,8 +51,7 @@ async def add(connection: AsyncConnection, model: StoredModel) -> int:
 async def get(connection: AsyncConnection, model_id: int) -> StoredModel | None:
     """Return a model by its id; None if there is none."""
     query = sa.select(consensus_models).where(consensus_models.c.id == model_id)
-    row = (await connection.execute(query)).first()
-    return None if row is None else _model(row)
+    return await read_first(connection, query, _model)
 
 
 async def list_all(connection: AsyncConnection) -> Sequence[StoredModel]:

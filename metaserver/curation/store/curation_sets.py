@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.curations import CurationStanding, SetPlan
 from metaserver.base.records import PhaseName
 from metaserver.curation.store.curations import EventEntry
-from metaserver.store.database import insert, read_row
+from metaserver.store.database import insert, read_first, read_row
 from metaserver.store.tables import (
     curation_events,
     curation_rulings,
@@ -91,8 +91,7 @@ async def add(
 
 async def get(connection: AsyncConnection, name: str) -> SetEntry | None:
     """Return a set by its name; None if there is none."""
-    row = (await connection.execute(_sets().where(curation_sets.c.name == name))).first()
-    return None if row is None else _set(row)
+    return await read_first(connection, _sets().where(curation_sets.c.name == name), _set)
 
 
 async def list_all(connection: AsyncConnection) -> Sequence[SetEntry]:
@@ -180,8 +179,7 @@ async def move(
 async def set_of(connection: AsyncConnection, curation: str) -> SetEntry | None:
     """Return the set that a curation is in; None if it is in none."""
     query = _sets().join(curation_seats, curation_seats.c.set_id == curation_sets.c.id)
-    row = (await connection.execute(query.where(curation_seats.c.curation_id == curation))).first()
-    return None if row is None else _set(row)
+    return await read_first(connection, query.where(curation_seats.c.curation_id == curation), _set)
 
 
 async def names_of(connection: AsyncConnection, curation_ids: Sequence[str]) -> Mapping[str, str]:

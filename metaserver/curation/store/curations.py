@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.curations import CurationStanding
 from metaserver.curation.decisions import CurationEvent
 from metaserver.curation.store.requests import with_words
+from metaserver.store.database import read_first
 from metaserver.store.tables import curation_events, curation_seats, curations
 
 
@@ -82,8 +83,7 @@ async def add(connection: AsyncConnection, entry: CurationEntry, content: Curati
 async def get(connection: AsyncConnection, curation: str) -> CurationEntry | None:
     """Return a curation by its id; None if there is none."""
     query = sa.select(*_COLUMNS).where(curations.c.id == curation)
-    row = (await connection.execute(query)).first()
-    return None if row is None else _entry(row)
+    return await read_first(connection, query, _entry)
 
 
 async def of_request(
@@ -93,8 +93,7 @@ async def of_request(
     query = sa.select(*_COLUMNS).where(
         curations.c.token_id == token_id, curations.c.request == request
     )
-    row = (await connection.execute(query)).first()
-    return None if row is None else _entry(row)
+    return await read_first(connection, query, _entry)
 
 
 async def content(connection: AsyncConnection, curation: str) -> CurationContent:

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.curations import UNFINISHED, AskedServer, RequestOptions, RequestState
 from metaserver.base.records import ServerName
 from metaserver.base.states import ANSWERED, Outcome
+from metaserver.store.database import read_first
 from metaserver.store.tables import request_answers, requests, servers, teams
 
 
@@ -118,8 +119,7 @@ async def change(connection: AsyncConnection, request: str, **values: Any) -> No
 async def get(connection: AsyncConnection, request: str) -> StoredRequest | None:
     """Return a request by its id; None if there is none, or it was forgotten."""
     query = sa.select(requests).where(requests.c.id == request, requests.c.text.is_not(None))
-    row = (await connection.execute(query)).first()
-    return None if row is None else _request(row)
+    return await read_first(connection, query, _request)
 
 
 async def version_of(connection: AsyncConnection, request: str) -> int:
