@@ -5,7 +5,6 @@ An annotator that asks a language model says in its answer's `meta` what the ans
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -77,23 +76,13 @@ def tokens_text(tokens: float | None) -> str:
     return "n/a" if tokens is None else f"{tokens:,.0f}"
 
 
-class KeptUsage(msgspec.Struct, frozen=True, array_like=True):
-    """The sums of a run's declared usage, for a checkpoint: answer counts, and totals."""
-
-    declared: int = 0
-    tokens_in: tuple[int, int] = (0, 0)
-    tokens_out: tuple[int, int] = (0, 0)
-    costs: dict[str, tuple[int, float]] = {}
-
-
-@dataclass(kw_only=True, slots=True)
-class UsageTotals:
+class UsageTotals(msgspec.Struct, array_like=True):
     """The sums of what a run's answers declare, each with its number of answers."""
 
     declared: int = 0
     tokens_in: tuple[int, int] = (0, 0)
     tokens_out: tuple[int, int] = (0, 0)
-    costs: dict[str, tuple[int, float]] = field(default_factory=dict)
+    costs: dict[str, tuple[int, float]] = {}
 
     def add(self, usage: DeclaredUsage) -> None:
         """Count an answer."""
@@ -120,19 +109,9 @@ class UsageTotals:
             priced=priced,
         )
 
-    def dump(self) -> KeptUsage:
-        """Return the sums, for `load`."""
-        return KeptUsage(self.declared, self.tokens_in, self.tokens_out, dict(self.costs))
-
-    @classmethod
-    def load(cls, stored: KeptUsage) -> UsageTotals:
-        """Continue from dumped sums."""
-        return cls(
-            declared=stored.declared,
-            tokens_in=stored.tokens_in,
-            tokens_out=stored.tokens_out,
-            costs=dict(stored.costs),
-        )
+    def copy(self) -> UsageTotals:
+        """Return the same sums, which later answers do not change."""
+        return msgspec.structs.replace(self, costs=dict(self.costs))
 
 
 def _added(sums: tuple[int, int], value: int | None) -> tuple[int, int]:

@@ -150,7 +150,7 @@ class ServerMonitor:
             errors=tuple(error for error in self._errors if error.server == server),
             over=bytes(measured.over),
             course=measured.course.dump(),
-            usage=measured.usage.dump(),
+            usage=measured.usage.copy(),
             tasks=dict(measured.tasks),
         )
 
@@ -166,7 +166,7 @@ class ServerMonitor:
             total=stored.total,
             over=bytearray(stored.over),
             course=AttemptCourse.load(stored.course),
-            usage=UsageTotals.load(stored.usage),
+            usage=stored.usage.copy(),
             tasks=Counter(stored.tasks),
         )
         measured.recent.extend(stored.recent)

@@ -9,7 +9,7 @@ import msgspec
 
 from metaserver.base.records import ArticleId, ServerName, TaskName
 from metaserver.base.states import Outcome, ServerState
-from metaserver.base.usage import KeptUsage
+from metaserver.base.usage import UsageTotals
 from metaserver.boards.course import CourseReading, KeptCourse
 
 
@@ -135,5 +135,5 @@ class KeptMonitor(msgspec.Struct, frozen=True, array_like=True):
     errors: tuple[ErrorEntry, ...]
     over: bytes
     course: KeptCourse
-    usage: KeptUsage
+    usage: UsageTotals
     tasks: dict[TaskName, int]
