@@ -1,6 +1,6 @@
 """The UniProt release index: its build, and its verdicts on accessions.
 
-Releases are folders of files outside the store. It may import model and files.
+Releases are folders of files outside the store.
 """
 
 from metaserver.uniprot.build import build_release

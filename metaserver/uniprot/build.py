@@ -27,7 +27,7 @@ from metaserver.uniprot.layout import FORMAT, Meta, ReleaseCounts, ReleaseSource
 from metaserver.uniprot.release import Release
 from metaserver.uniprot.sources import SourceFile, SourceKind, recognise
 from metaserver.uniprot.sources.reader import Advance, unwatched
-from metaserver.uniprot.spill import Spill, distinct
+from metaserver.uniprot.spill import Spill, changes, distinct
 from metaserver.uniprot.verdicts import Status
 
 # -- homonym sets: entries in a UniRef50 cluster, from several organisms, that share a name --------
@@ -76,26 +76,19 @@ def _named_entries(
     names, ranks = names[usable], ranks[usable]
     entries = np.stack([cluster[ranks], names, ranks], axis=1)
     entries = entries[np.lexsort((ranks, names, entries[:, 0]))]
-    return entries[_changes(entries)]
+    return entries[changes(entries)]
 
 
 def _sets(rows: Codes, taxon: npt.NDArray[np.uint32]) -> Iterator[tuple[Codes, Codes]]:
     """Yield the members of sets with several organisms, concatenated, and the sets' sizes."""
     if not len(rows):
         return
-    first = np.flatnonzero(_changes(rows[:, :2]))
+    first = np.flatnonzero(changes(rows[:, :2]))
     taxa = taxon[rows[:, 2]]
     several = np.minimum.reduceat(taxa, first) != np.maximum.reduceat(taxa, first)
     size = np.diff(np.append(first, len(rows)))
     if several.any():
         yield rows[np.repeat(several, size), 2], size[several]
-
-
-def _changes(rows: Codes) -> npt.NDArray[np.bool_]:
-    """Return a mask of the rows that differ from the row before, including the first."""
-    changed = np.ones(len(rows), bool)
-    changed[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-    return changed
 
 
 def _write_by_entry(directory: Path, pairs: Spill, entries: int) -> None:

@@ -46,8 +46,12 @@ class Spill:
 
 def distinct(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the distinct rows in an (n, 2) array, ascending."""
-    order = np.lexsort((rows[:, 1], rows[:, 0]))
-    rows = rows[order]
+    rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+    return rows[changes(rows)]
+
+
+def changes(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Return a mask of the rows that differ from the row before, including the first."""
     changed = np.ones(len(rows), bool)
     changed[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-    return rows[changed]
+    return changed

@@ -6,6 +6,7 @@ import hashlib
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from stat import S_ISFIFO
 from typing import Any, NamedTuple, TypeAlias
@@ -101,19 +102,19 @@ class SourceFile:
 
     def start(self) -> bytes:
         """Return the (unpacked) text's beginning without consuming it."""
-        with _Unpacking(self):
+        with _unpacking(self):
             return self._file.peek(1)
 
     def lines(self) -> Iterator[bytes]:
         """Yield the remaining lines without their ends, keeping `line` up to date."""
-        with _Unpacking(self):
+        with _unpacking(self):
             for line in self._file:
                 self.line += 1
                 yield line.rstrip(b"\r\n")
 
     def block(self, size: int) -> bytes:
         """Return the next complete lines, about `size` bytes; empty at the end."""
-        with _Unpacking(self):
+        with _unpacking(self):
             return self._file.read(size) + self._file.readline()
 
     def error(self, message: str, line: int | None = None) -> InputError:
@@ -121,20 +122,15 @@ class SourceFile:
         return InputError(self.path, message, line=self.line if line is None else line)
 
 
-class _Unpacking:
-    """A context that converts errors of a damaged gzip file into an `InputError` with its line."""
-
-    def __init__(self, source: SourceFile) -> None:
-        self._source = source
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, EOFError):
-            raise self._source.error("truncated: the gzip stream ends too early") from error
-        if isinstance(error, OSError | UnpackError):
-            raise self._source.error(f"cannot be read: {error}") from error
+@contextmanager
+def _unpacking(source: SourceFile) -> Iterator[None]:
+    """Convert errors of a damaged gzip file into an `InputError` with its line."""
+    try:
+        yield
+    except EOFError as error:
+        raise source.error("truncated: the gzip stream ends too early") from error
+    except (OSError, UnpackError) as error:  # type: ignore[misc]
+        raise source.error(f"cannot be read: {error}") from error
 
 
 # -- records that source files are read into -------------------------------------------------------
