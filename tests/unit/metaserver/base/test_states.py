@@ -78,9 +78,3 @@ def test_waits_fill_the_whole_range() -> None:
     assert waits[0] >= 0.0
     assert waits[-1] <= 8.0
     assert max(after - before for before, after in pairwise([0.0, *waits, 8.0])) < 0.1
-
-
-def test_waits_follow_the_given_randomness() -> None:
-    first, second = random.Random(7), random.Random(7)
-    found = [BACKOFF.wait(n, first) for n in range(1, 9)]
-    assert found == [BACKOFF.wait(n, second) for n in range(1, 9)]

@@ -8,13 +8,14 @@ import pytest
 from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.states import Outcome
 from metaserver.exchange.wire.contract import Report
-from metaserver.exchange.wire.validation import Ruling, check
+from metaserver.exchange.wire.validation import check
 from metaserver.exchange.wire.values import Unreadable
 from metaserver.tasks.act import ACT
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
 from metaserver.tasks.ner import NER
 from metaserver.tasks.plugin import TaskPlugin
+from metaserver.uniprot.verdicts import Ruling
 from tests.fakes.vocabulary import FakeVocabulary
 
 TASKS: Sequence[TaskPlugin] = (ACT, INT, IPT)
@@ -176,11 +177,3 @@ def test_coerced_values_of_a_good_answer_are_reported() -> None:
         "normalizations[0].confidence: int 1 read as double 1.0",
         "normalizations[0].rank: double 3.0 read as int 3",
     ]
-
-
-def test_only_the_first_hundred_problems_are_kept() -> None:
-    answer = checked({"normalizations": [hit("X", rank) for rank in range(1, 251)]})
-    assert len(answer.problems) == 100
-    assert answer.problem_count == 250
-    found = answer.message
-    assert found == "250 of 250 hits dropped; normalizations[0].dbid: X is unknown (and 249 more)"
