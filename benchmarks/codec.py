@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import sized
-from metaserver.exchange.wire.xmlrpc import CHUNK, Decoder, decode_response, encode_response
+from metaserver.exchange.wire.values import CHUNK
+from metaserver.exchange.wire.xmlrpc import Decoder, decode_response, encode_response
 
 STRUCTS, FEW = sized(3_000, 300), 30
 MANY = sized(150_000, 1_000)

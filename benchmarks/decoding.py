@@ -20,7 +20,8 @@ from benchmarks import sized
 from benchmarks.peer import answer_of
 from metaserver.exchange.wire.usual import usual_answer
 from metaserver.exchange.wire.validation import check
-from metaserver.exchange.wire.xmlrpc import CHUNK, Limits, decode_response
+from metaserver.exchange.wire.values import CHUNK, Limits
+from metaserver.exchange.wire.xmlrpc import decode_response
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot.verdicts import Ruling
 

@@ -23,8 +23,8 @@ from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.stream import Stream
 from metaserver.exchange.wire.usual import usual_answer
 from metaserver.exchange.wire.validation import check
-from metaserver.exchange.wire.values import MethodResponse
-from metaserver.exchange.wire.xmlrpc import Decoder, Limits, WireError
+from metaserver.exchange.wire.values import Limits, MethodResponse, WireError
+from metaserver.exchange.wire.xmlrpc import Decoder
 from metaserver.tasks.plugin import AnsweredTask, answered_tasks
 from metaserver.uniprot.verdicts import Ruling
 from metaserver.uniprot.vocabulary import FormatVocabulary

@@ -33,7 +33,7 @@ from metaserver.exchange.http.client import HttpLimits
 from metaserver.exchange.http.credentials import KEY_FILE
 from metaserver.exchange.http.guard import AddressGuard, read_network
 from metaserver.exchange.wire.contract import Completion
-from metaserver.exchange.wire.xmlrpc import Limits
+from metaserver.exchange.wire.values import Limits
 from metaserver.lanes.events import LaneLimits
 from metaserver.store.place import STORE_FILE, StorePlace, read_url, read_url_file
 from metaserver.uniprot.verdicts import SecondaryPolicy

@@ -115,3 +115,13 @@ class Conformance(msgspec.Struct, frozen=True, kw_only=True):
 def skipped(name: str, reason: str) -> ConformanceStep:
     """Return a skipped step with the reason."""
     return ConformanceStep(name=name, state=StepState.SKIPPED, message=reason)
+
+
+def passed(name: str, message: str) -> ConformanceStep:
+    """Return a passed step."""
+    return ConformanceStep(name=name, state=StepState.PASSED, message=message)
+
+
+def warned(name: str, message: str, outcome: Outcome | None = None) -> ConformanceStep:
+    """Return a step with a warning; `outcome` is that of the attempt, if it was one."""
+    return ConformanceStep(name=name, state=StepState.WARNING, message=message, outcome=outcome)

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 from metaserver.base.boards import Column
 from metaserver.base.lanes import HitAside
 from metaserver.base.records import ArticleId, TaskName
-from metaserver.exchange.wire.contract import read
+from metaserver.exchange.wire.contract import Report, read
 from metaserver.exchange.wire.usual import CONFIDENCE, SPACE
-from metaserver.exchange.wire.validation import Report, Vocabulary
+from metaserver.exchange.wire.validation import Vocabulary
 from metaserver.tasks import scores
 from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.result_files import read_result_file

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from metaserver.base.boards import Column, PairedRuns, Score
 from metaserver.base.records import ArticleId, TaskName
-from metaserver.exchange.wire.contract import MENTIONS, check_optional, read, read_member
-from metaserver.exchange.wire.validation import Report, Vocabulary
+from metaserver.exchange.wire.contract import MENTIONS, Report, check_optional, read, read_member
+from metaserver.exchange.wire.validation import Vocabulary
 from metaserver.tasks.scores import (
     MeasuredRun,
     PackedColumn,

@@ -28,7 +28,8 @@ from metaserver.base.records import (
     TaskName,
     count_stated,
 )
-from metaserver.exchange.wire.validation import Report, Vocabulary
+from metaserver.exchange.wire.contract import Report
+from metaserver.exchange.wire.validation import Vocabulary
 from metaserver.uniprot import Release
 
 Payload: TypeAlias = Any

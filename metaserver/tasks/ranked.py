@@ -16,14 +16,15 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from metaserver.base.boards import Column
 from metaserver.base.lanes import HitAside
 from metaserver.base.records import ArticleId, TaskName
-from metaserver.exchange.wire.contract import check_optional, read, read_member
+from metaserver.exchange.wire.contract import Report, check_optional, read, read_member
 from metaserver.exchange.wire.usual import HitColumns, HitPattern
-from metaserver.exchange.wire.validation import Report, Ruling, Vocabulary
+from metaserver.exchange.wire.validation import Vocabulary
 from metaserver.tasks import scores
 from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.result_files import EVIDENCE, read_result_file
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
 from metaserver.uniprot import Release
+from metaserver.uniprot.verdicts import Ruling
 from metaserver.uniprot.views import gold_species
 from scoring import (
     Answer,

@@ -22,7 +22,7 @@ from metaserver.base.errors import InputError
 from metaserver.base.lanes import HitAside
 from metaserver.base.records import ArticleId, Problem
 from metaserver.corpus.files import ZipLimits, unpack
-from metaserver.exchange.wire.validation import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.tasks.plugin import Payload, RunFile
 from metaserver.tasks.scores import MeasuredRun, paired_by_bootstrap
 from scoring import Answer, FileProblem, FormatError, Task

@@ -13,7 +13,8 @@ from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.records import Attempt
 from metaserver.base.states import Outcome
 from metaserver.exchange.wire.usual import usual_answer
-from metaserver.exchange.wire.xmlrpc import Limits, decode_response, escape_text
+from metaserver.exchange.wire.values import Limits
+from metaserver.exchange.wire.xmlrpc import decode_response, escape_text
 from metaserver.tasks.plugin import answered_tasks
 from tests.conformance.foreign import LANGUAGES, Command, careless, param, perl, running, tcl
 from tests.integration.callers import TEXT, VOCABULARY, article_caller, conformance_of, server

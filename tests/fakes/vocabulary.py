@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
-from metaserver.exchange.wire.validation import Ruling
+from metaserver.uniprot.verdicts import Ruling
 
 
 class FakeVocabulary:

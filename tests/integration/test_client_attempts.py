@@ -20,7 +20,8 @@ from metaserver.exchange.http.transfer import Exchange
 from metaserver.exchange.protocols.plugin import Request
 from metaserver.exchange.protocols.xmlrpc import CONTENT_TYPE, ValueReader
 from metaserver.exchange.wire.validation import check
-from metaserver.exchange.wire.xmlrpc import CHUNK, decode_call
+from metaserver.exchange.wire.values import CHUNK
+from metaserver.exchange.wire.xmlrpc import decode_call
 from tests.integration.callers import SECONDS, VOCABULARY, article_caller, call, server
 from tests.integration.peers import (
     ANSWER,

@@ -10,7 +10,7 @@ from metaserver.base.compression import unpack
 from metaserver.base.records import ServerName
 from metaserver.base.states import Outcome
 from metaserver.exchange.http.client import HttpLimits
-from metaserver.exchange.wire.xmlrpc import Limits
+from metaserver.exchange.wire.values import Limits
 from tests.integration.callers import article_caller, call, server
 from tests.integration.peers import GOOD, PAYLOADS, Connection, Script, answering, peer, response
 from tests.waiting import until

@@ -18,7 +18,8 @@ from metaserver.base.compression import unpack
 from metaserver.base.records import Access, Attempt
 from metaserver.base.states import Outcome
 from metaserver.exchange.http.client import HttpLimits
-from metaserver.exchange.wire.xmlrpc import Limits, decode_call
+from metaserver.exchange.wire.values import Limits
+from metaserver.exchange.wire.xmlrpc import decode_call
 from tests.integration.callers import article_caller, call, call_in_another_process, server
 from tests.integration.peers import (
     ANSWER,

@@ -17,7 +17,7 @@ from metaserver.base.records import Attempt
 from metaserver.base.states import Outcome
 from metaserver.exchange.http.client import HostPace, HttpLimits
 from metaserver.exchange.http.guard import AddressGuard, read_network
-from metaserver.exchange.wire.xmlrpc import Limits
+from metaserver.exchange.wire.values import Limits
 from tests.fakes.pubannotation import SOON, PubAnnotationPeer, annotated, pubannotation_peer
 from tests.hubs.command import metaserver
 from tests.integration.callers import TEXT, article_caller, server

@@ -14,8 +14,8 @@ from metaserver.base.conformance import Conformance, ConformanceStep, StepState
 from metaserver.base.states import ANSWERED, RULES, Outcome
 from metaserver.exchange.conformance.procedure import ARTICLES, conformance
 from metaserver.exchange.http.client import HttpLimits, open_client
-from metaserver.exchange.wire.values import FORBIDDEN
-from metaserver.exchange.wire.xmlrpc import Limits, decode_call
+from metaserver.exchange.wire.values import FORBIDDEN, Limits
+from metaserver.exchange.wire.xmlrpc import decode_call
 from metaserver.tasks.plugin import answered_tasks
 from tests.integration.callers import SECONDS, VOCABULARY, conformance_of, server
 from tests.integration.kits import served

@@ -12,14 +12,10 @@ from hypothesis import strategies as st
 
 from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.stream import Stream
+from metaserver.exchange.wire.values import Fault, FaultError, Limits, MethodResponse, WireError
 from metaserver.exchange.wire.xmlrpc import (
     Decoder,
-    Fault,
-    FaultError,
     Inflater,
-    Limits,
-    MethodResponse,
-    WireError,
     call_template,
     decode_call,
     decode_response,

@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.states import ANSWERED
-from metaserver.exchange.wire.validation import MAX_PROBLEMS, Ruling, check
+from metaserver.exchange.wire.contract import MAX_PROBLEMS
+from metaserver.exchange.wire.validation import check
 from metaserver.exchange.wire.values import Unreadable
 from metaserver.tasks.plugin import answered_tasks
+from metaserver.uniprot.verdicts import Ruling
 from tests.fakes.vocabulary import FakeVocabulary
 
 RELEASE = FakeVocabulary(

@@ -17,7 +17,7 @@ import msgspec
 from yarl import URL
 
 from metaserver.base.compression import unpack
-from metaserver.base.conformance import ConformanceStep, StepState, skipped
+from metaserver.base.conformance import ConformanceStep, StepState, passed, skipped
 from metaserver.base.errors import PeerError
 from metaserver.base.records import Server, ServerReport, Timings
 from metaserver.base.states import UNAVAILABLE_STATES, Outcome, ReportedState
@@ -33,7 +33,7 @@ from metaserver.exchange.protocols.xmlrpc import (
     server_report,
 )
 from metaserver.exchange.wire.contract import Report, Severity, described, read, read_member
-from metaserver.exchange.wire.xmlrpc import Value
+from metaserver.exchange.wire.values import Value
 
 # -- requests without an article, with all their measurements --------------------------------------
 
@@ -284,7 +284,7 @@ def _network_steps(url: URL, reply: Reply) -> Iterator[ConformanceStep]:
     """Yield resolve, connect and TLS; the steps after a failure are skipped."""
     stopped = _stopped_at(url, reply)
     timed = _timed(url, reply)
-    absent = _absent(url, reply)
+    absent = _absent(url)
     failed = False
     for name in (RESOLVE, CONNECT, TLS):
         if name in absent:
@@ -295,10 +295,8 @@ def _network_steps(url: URL, reply: Reply) -> Iterator[ConformanceStep]:
             failed = True
             yield reply.failed(name, reply.seconds - sum(filter(None, timed.values())))
         else:
-            message = _message(name, url, reply)
-            yield ConformanceStep(
-                name=name, state=StepState.PASSED, seconds=timed[name], message=message
-            )
+            step = passed(name, _message(name, url, reply))
+            yield msgspec.structs.replace(step, seconds=timed[name])
 
 
 def _stopped_at(url: URL, reply: Reply) -> str | None:
@@ -326,7 +324,7 @@ def _timed(url: URL, reply: Reply) -> Mapping[str, float | None]:
     }
 
 
-def _absent(url: URL, reply: Reply) -> Mapping[str, str]:
+def _absent(url: URL) -> Mapping[str, str]:
     """Return the steps that do not apply, each with the reason."""
     absent = {}
     if _is_literal(url):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from metaserver.base.conformance import Conformance, ConformanceStep, StepState, skipped
+from metaserver.base.conformance import Conformance, ConformanceStep, StepState, skipped, warned
 from metaserver.base.lanes import CheckedAnswer
 from metaserver.base.records import ArticleId, Attempt, Server
 from metaserver.base.states import ANSWERED, RULES, Outcome
@@ -173,14 +173,13 @@ async def conformance(
     time_limit: float,
     completion: Completion | None = None,
     on_step: Callable[[ConformanceStep], None] | None = None,
-    clock: Callable[[], float] = time.time,
 ) -> Conformance:
     """Test a server the way the hub will use it; a server's failures raise nothing.
 
     `tasks` are the phase's, `time_limit` is in seconds per article; `on_step` is called with each
     step as it ends. A server passes if no step failed; warnings are allowed.
     """
-    at = clock()
+    at = time.time()
     caller = _caller(client, tasks, vocabulary, time_limit, completion)
     steps = []
     async for step in _steps(client, caller, server, time_limit):
@@ -334,7 +333,7 @@ def _lacking(
         message = (
             f"no answer had a hit for {', '.join(missing)}, which the server is registered for"
         )
-        yield ConformanceStep(name=TASKS, state=StepState.WARNING, message=message)
+        yield warned(TASKS, message)
 
 
 async def _two_at_once(

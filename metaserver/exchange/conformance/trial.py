@@ -21,8 +21,9 @@ from metaserver.exchange.http.caller import ArticleCaller, PhaseArticles
 from metaserver.exchange.http.channel import HttpChannel
 from metaserver.exchange.http.client import USER_AGENT, HttpClient
 from metaserver.exchange.http.slots import SlotUse
-from metaserver.exchange.http.target import HIDDEN, ServerTarget
+from metaserver.exchange.http.target import ServerTarget
 from metaserver.exchange.http.transfer import Exchange
+from metaserver.exchange.http.urls import MASK
 from metaserver.exchange.protocols.plugin import (
     ReaderFactory,
     RenderedBody,
@@ -159,7 +160,7 @@ async def trial(
 async def _curl_command(request: Request, target: ServerTarget, user_agent: str) -> str:
     """Return a request as a command of a POSIX shell, with `***` in the place of each secret."""
     place, secret_headers = target.at(request.url)
-    query = f"?{HIDDEN}" if place.raw_query_string else ""
+    query = f"?{MASK}" if place.raw_query_string else ""
     headers = {"User-Agent": user_agent, "Accept-Encoding": "gzip"}
     if request.accept:
         headers["Accept"] = request.accept
@@ -183,7 +184,7 @@ async def _curl_command(request: Request, target: ServerTarget, user_agent: str)
 def _masked(name: str, value: str) -> str:
     """Return the value of a header that proves the hub to the server: its scheme alone."""
     scheme, space, _ = value.partition(" ")
-    return f"{scheme} {HIDDEN}" if name == "Authorization" and space else HIDDEN
+    return f"{scheme} {MASK}" if name == "Authorization" and space else MASK
 
 
 def _id_of(text: str) -> ArticleId:

@@ -24,7 +24,7 @@ from metaserver.exchange.protocols.installed import installed_protocols
 from metaserver.exchange.protocols.plugin import ArticleCall, ServerChannel, ServerProtocol
 from metaserver.exchange.wire.contract import Completion, Report
 from metaserver.exchange.wire.validation import Part, Vocabulary, check
-from metaserver.exchange.wire.xmlrpc import Value
+from metaserver.exchange.wire.values import Value
 
 PROBE_SECONDS = 10.0
 MANY = 1_000  # hits; those of a relation take few bytes

@@ -29,8 +29,7 @@ from metaserver.exchange.protocols.polling import (
     requested_wait,
 )
 from metaserver.exchange.wire.contract import Report
-from metaserver.exchange.wire.values import Limits
-from metaserver.exchange.wire.xmlrpc import FaultError
+from metaserver.exchange.wire.values import FaultError, Limits
 
 if TYPE_CHECKING:
     from metaserver.exchange.http.client import HttpClient

@@ -6,6 +6,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -27,7 +28,7 @@ from metaserver.exchange.http.slots import ServerSlots
 from metaserver.exchange.http.target import ServerTarget, target_of
 from metaserver.exchange.http.transfer import Exchange
 from metaserver.exchange.http.watchdog import Watchdog, watching
-from metaserver.exchange.wire.xmlrpc import Limits
+from metaserver.exchange.wire.values import Limits
 
 # -- the pace of looks at jobs: each host is looked at so often a second, whoever looks ------------
 # A host may serve many servers, and a server many lanes: services for all, such as NCBI's, count
@@ -116,8 +117,6 @@ class HttpClient:
         slots: ServerSlots,
         versions: ReportedVersions,
         callbacks: CallbackPort | None = None,
-        pace: HostPace | None = None,
-        large: asyncio.Lock | None = None,
     ) -> None:
         self.session = session
         self.watchdog = watchdog
@@ -128,25 +127,17 @@ class HttpClient:
         self.slots = slots
         self.versions = versions
         self.callbacks = callbacks
-        self.pace = pace or HostPace()
-        self.large = large or asyncio.Lock()
+        self.pace = HostPace()
+        self.large = asyncio.Lock()
         self._plain = lru_cache(maxsize=1_024)(lambda url: target_of(url, NO_ACCESS, keyring))
         self._targets = lru_cache(maxsize=1_024)(self._target)
 
     def bounded(self, limits: HttpLimits) -> HttpClient:
-        """Return a client with other bounds that shares the connections."""
-        return HttpClient(
-            self.session,
-            limits,
-            self.watchdog,
-            self.place,
-            self.keyring,
-            self.slots,
-            self.versions,
-            self.callbacks,
-            self.pace,
-            self.large,
-        )
+        """Return a client with other bounds that shares all else."""
+        client = copy(self)
+        client.limits = limits
+        client.timeout = aiohttp.ClientTimeout(sock_connect=limits.connect)
+        return client
 
     def target(self, server: Server) -> ServerTarget:
         """Return where a server's requests go; raises `PeerError` if there is no such place."""

@@ -17,7 +17,8 @@ from metaserver.base.states import Outcome
 from metaserver.exchange.http.transfer import Exchange
 from metaserver.exchange.http.urls import masked, without_secrets
 from metaserver.exchange.protocols.plugin import ReaderFactory
-from metaserver.exchange.wire.xmlrpc import CHUNK, ENCODINGS, Inflater, Limits
+from metaserver.exchange.wire.values import CHUNK, Limits
+from metaserver.exchange.wire.xmlrpc import ENCODINGS, Inflater
 
 T = TypeVar("T")
 

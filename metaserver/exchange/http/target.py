@@ -13,12 +13,10 @@ from yarl import URL
 
 from metaserver.base.records import LEAST_SECRET, Access, AuthKind
 from metaserver.exchange.http.credentials import Keyring
-from metaserver.exchange.http.urls import masked
+from metaserver.exchange.http.urls import MASK, masked
 from metaserver.exchange.protocols.plugin import BodyLogin
 from metaserver.exchange.protocols.polling import origin_of
 from metaserver.exchange.wire.xmlrpc import escape_text
-
-HIDDEN = "***"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,13 +46,13 @@ class ServerTarget:
     def hide(self, text: str) -> str:
         """Return a text without the secrets, even if it was cut within a secret."""
         for secret in map(bytes.decode, self.secrets):
-            text = _without_beginning(secret, text.replace(secret, HIDDEN))
+            text = _without_beginning(secret, text.replace(secret, MASK))
         return text
 
     def hidden(self, body: bytes) -> bytes:
         """Return a body without the secrets; its time grows with the size."""
         for secret in self.secrets:
-            body = body.replace(secret, HIDDEN.encode())
+            body = body.replace(secret, MASK.encode())
         return body
 
 
@@ -64,7 +62,7 @@ def _without_beginning(secret: str, text: str) -> str:
     at = text.find(head, max(0, len(text) - len(secret)))
     while at >= 0:
         if secret.startswith(text[at:]):
-            return text[:at] + HIDDEN
+            return text[:at] + MASK
         at = text.find(head, at + 1)
     return text
 

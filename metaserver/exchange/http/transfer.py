@@ -13,10 +13,10 @@ from typing import Final
 
 from metaserver.base.compression import pack
 from metaserver.base.records import Timings
+from metaserver.exchange.http.urls import MASK
 from metaserver.exchange.wire.contract import Report
-from metaserver.exchange.wire.xmlrpc import CHUNK
+from metaserver.exchange.wire.values import CHUNK
 
-HIDDEN: Final = b"***"
 LARGE: Final = 2**20  # bytes; half a million hits, all wrong, take seconds to check
 FIRST: Final = frozenset({"begin", "dns_begin", "dns_end", "connect_begin", "connect_end", "sent"})
 """The marks on a request that later requests in the same attempt do not have."""
@@ -122,7 +122,7 @@ class Exchange:
     def _pack(self, held_back: int) -> None:
         """Compress what is pending but for the last bytes, which may begin a secret."""
         for secret in self.secrets:
-            self._pending = self._pending.replace(secret, HIDDEN)
+            self._pending = self._pending.replace(secret, MASK.encode())
         size = len(self._pending) - held_back
         self._packed.append(pack(bytes(self._pending[:size])))
         del self._pending[:size]

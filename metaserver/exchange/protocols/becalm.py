@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from metaserver.base.communications import Callback, Exchanged
-from metaserver.base.conformance import ConformanceStep, StepState
+from metaserver.base.conformance import ConformanceStep, passed, skipped, warned
 from metaserver.base.errors import PeerError
 from metaserver.base.records import ArticleId, Server, ServerReport
 from metaserver.base.states import Outcome, ReportedState
@@ -237,15 +237,15 @@ async def _wrong_key(channel: ServerChannel, options: BecalmOptions) -> Conforma
     name = "wrong key"
     if channel.login is None:
         message = "the hub sends no becalm_key; expected a server registered with auth = body"
-        return ConformanceStep(name=name, state=StepState.SKIPPED, message=message)
+        return skipped(name, message)
     try:
         await _asked(channel, options, "getState", {}, _WRONG_KEY)
     except PeerError as error:
-        return ConformanceStep(name=name, state=StepState.PASSED, message=f"refused: {error}")
+        return passed(name, f"refused: {error}")
     message = (
         "a wrong becalm_key was accepted, so anybody can use the server; expected success: false"
     )
-    return ConformanceStep(name=name, state=StepState.WARNING, message=message)
+    return warned(name, message)
 
 
 async def _unknown_type(channel: ServerChannel, options: BecalmOptions) -> ConformanceStep:
@@ -256,11 +256,8 @@ async def _unknown_type(channel: ServerChannel, options: BecalmOptions) -> Confo
     try:
         await _called_back(channel, about, text, options, types)
     except PeerError as error:
-        message = f"{error}; expected an unknown type to be ignored"
-        return ConformanceStep(
-            name=name, state=StepState.WARNING, message=message, outcome=error.outcome
-        )
-    return ConformanceStep(name=name, state=StepState.PASSED, message="ignored")
+        return warned(name, f"{error}; expected an unknown type to be ignored", error.outcome)
+    return passed(name, "ignored")
 
 
 async def _no_documents(channel: ServerChannel, options: BecalmOptions) -> ConformanceStep:
@@ -272,9 +269,7 @@ async def _no_documents(channel: ServerChannel, options: BecalmOptions) -> Confo
             parameters = {"communication_id": communication.id, "types": [], "documents": []}
             await _asked(channel, options, "getAnnotations", parameters)
     except PeerError as error:
-        refused = error.outcome is Outcome.FAULT
-        state = StepState.PASSED if refused else StepState.WARNING
-        message = f"refused: {error}" if refused else f"expected success: false; {error}"
-        return ConformanceStep(name=name, state=state, message=message)
-    message = "a request without documents was acknowledged; expected success: false"
-    return ConformanceStep(name=name, state=StepState.WARNING, message=message)
+        if error.outcome is Outcome.FAULT:
+            return passed(name, f"refused: {error}")
+        return warned(name, f"expected success: false; {error}")
+    return warned(name, "a request without documents was acknowledged; expected success: false")

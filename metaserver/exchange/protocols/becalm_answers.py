@@ -21,8 +21,6 @@ from metaserver.exchange.protocols.options import AnswerOptions, Places, Words
 from metaserver.exchange.wire.contract import META, Report
 from metaserver.exchange.wire.values import Limits, Value
 
-# -- the answers of BeCalm servers, in their three formats, as the values of the contract ----------
-
 COLUMNS: Final = (
     "document_id", "section", "init", "end", "score", "annotated_text", "type", "database_id",
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """The installed protocols: this package's, and plug-ins.
 
-A plug-in is registered by its name under the entry point group `metaserver.exchange.protocols`.
+A plug-in is registered by its name under the entry point group `metaserver.protocols`.
 """
 
 from __future__ import annotations

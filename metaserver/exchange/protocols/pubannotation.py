@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Meta
 
-from metaserver.base.conformance import ConformanceStep, StepState
+from metaserver.base.conformance import ConformanceStep, StepState, passed, skipped, warned
 from metaserver.base.errors import PeerError
 from metaserver.base.records import Server, ServerReport
 from metaserver.base.states import Outcome
@@ -460,16 +460,13 @@ async def _further_member(
     """Return the step of a member that the server does not know: it must be ignored."""
     name = "further member"
     if options.body == "text":
-        return ConformanceStep(name=name, state=StepState.SKIPPED, message="the text alone is sent")
+        return skipped(name, "the text alone is sent")
     try:
         submitted = await _submit(channel, options, {"text": text, "bcms_further": "1"})
         await _result(channel, server, options, submitted)
     except PeerError as error:
-        message = f"{error}; expected an unknown member to be ignored"
-        return ConformanceStep(
-            name=name, state=StepState.WARNING, message=message, outcome=error.outcome
-        )
-    return ConformanceStep(name=name, state=StepState.PASSED, message="ignored")
+        return warned(name, f"{error}; expected an unknown member to be ignored", error.outcome)
+    return passed(name, "ignored")
 
 
 async def _read_twice(
@@ -480,16 +477,13 @@ async def _read_twice(
     try:
         submitted = await _submit(channel, options, {"text": text})
         if submitted.status == 200:
-            message = "answered at once, without a job"
-            return ConformanceStep(name=name, state=StepState.SKIPPED, message=message)
+            return skipped(name, "answered at once, without a job")
         first = await _result(channel, server, options, submitted)
         again = await look(channel, str(first.url), options.looks_a_second)
     except PeerError as error:
-        return ConformanceStep(
-            name=name, state=StepState.WARNING, message=str(error), outcome=error.outcome
-        )
+        return warned(name, str(error), error.outcome)
     if again.status == 200 and again.value != first.value:
         message = "a result was fetched twice and differed; expected the same result"
         return ConformanceStep(name=name, state=StepState.FAILED, message=message)
     message = f"a result was fetched twice: the second time the status was {again.status}"
-    return ConformanceStep(name=name, state=StepState.PASSED, message=message)
+    return passed(name, message)

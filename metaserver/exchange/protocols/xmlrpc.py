@@ -20,14 +20,8 @@ from metaserver.exchange.protocols.plugin import (
 from metaserver.exchange.wire.charset import charset_of
 from metaserver.exchange.wire.contract import Report
 from metaserver.exchange.wire.usual import usual_answer
-from metaserver.exchange.wire.xmlrpc import (
-    CallTemplate,
-    Decoder,
-    Limits,
-    Value,
-    call_template,
-    encode_call,
-)
+from metaserver.exchange.wire.values import Limits, Value
+from metaserver.exchange.wire.xmlrpc import CallTemplate, Decoder, call_template, encode_call
 
 GET_STATE: Final = "Annotator.getState"
 LIST_METHODS: Final = "system.listMethods"

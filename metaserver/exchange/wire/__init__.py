@@ -1,4 +1,4 @@
 """The wire: XML-RPC bytes to values and back, and answers checked against the contract.
 
-It does no I/O and knows no server. It may import uniprot and model.
+It does no I/O and knows no server.
 """

@@ -16,7 +16,6 @@ from metaserver.base.lanes import Asides, CheckedAnswer, HitAside
 from metaserver.base.records import TaskName
 from metaserver.base.states import ANSWERED, Outcome
 from metaserver.exchange.wire.contract import (
-    MAX_PROBLEMS,
     MENTIONS,
     META,
     Report,
@@ -27,18 +26,6 @@ from metaserver.exchange.wire.contract import (
     read_usage,
 )
 from metaserver.uniprot.verdicts import Ruling
-
-__all__ = [
-    "MAX_PROBLEMS",
-    "CheckedAnswer",
-    "Part",
-    "Report",
-    "Ruling",
-    "Severity",
-    "Vocabulary",
-    "check",
-    "checked_answer",
-]
 
 MOST_MENTIONS, WORDS = 5_000, 500
 """The maximum number of mentions, and characters in each, that are kept."""

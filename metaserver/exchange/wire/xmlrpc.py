@@ -31,8 +31,6 @@ from metaserver.exchange.wire.values import (
     Limits,
     Message,
     MethodCall,
-    MethodResponse,
-    Unreadable,
     Value,
     WireError,
 )
@@ -426,31 +424,3 @@ class Inflater:
 def _is_zlib(data: bytes) -> bool:
     """Return whether two bytes are a zlib header: its method, and its check (RFC 1950, 2.2)."""
     return data[0] & 0x0F == zlib.DEFLATED and int.from_bytes(data[:2]) % 31 == 0
-
-
-# -- the XML-RPC codec: bytes to values and back, bounded, without I/O -----------------------------
-
-__all__ = [
-    "CHUNK",
-    "ENCODINGS",
-    "CallTemplate",
-    "Decoder",
-    "EncodeError",
-    "Fault",
-    "FaultError",
-    "Inflater",
-    "Limits",
-    "MethodCall",
-    "MethodResponse",
-    "Unreadable",
-    "Value",
-    "WireError",
-    "call_template",
-    "decode_call",
-    "decode_response",
-    "encode_call",
-    "encode_fault",
-    "encode_response",
-    "escape_text",
-    "unescape_text",
-]

@@ -16,7 +16,8 @@ from markupsafe import Markup
 from metaserver.base.errors import PeerError
 from metaserver.base.records import Problem
 from metaserver.exchange.wire.contract import type_name
-from metaserver.exchange.wire.xmlrpc import FaultError, Limits, Value, decode_response
+from metaserver.exchange.wire.values import FaultError, Limits, Value
+from metaserver.exchange.wire.xmlrpc import decode_response
 
 READ_BYTES = 8 * 2**20
 """A longer answer is shown as text: reading it would hold up other pages."""

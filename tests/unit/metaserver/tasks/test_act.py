@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from metaserver.base.records import ArticleId
-from metaserver.exchange.wire.validation import Report
+from metaserver.exchange.wire.contract import Report
 from metaserver.tasks.act import ACT
 from tests.fakes.vocabulary import FakeVocabulary
 

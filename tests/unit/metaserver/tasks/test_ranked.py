@@ -7,9 +7,10 @@ import pytest
 
 from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId
-from metaserver.exchange.wire.validation import Report, Ruling
+from metaserver.exchange.wire.contract import Report
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
+from metaserver.uniprot.verdicts import Ruling
 from tests.fakes.vocabulary import FakeVocabulary
 
 

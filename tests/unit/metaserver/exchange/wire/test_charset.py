@@ -6,7 +6,8 @@ import pytest
 
 from metaserver.base.states import Outcome
 from metaserver.exchange.wire.charset import charset_of
-from metaserver.exchange.wire.xmlrpc import Decoder, Value, WireError
+from metaserver.exchange.wire.values import Value, WireError
+from metaserver.exchange.wire.xmlrpc import Decoder
 
 
 def read(body: bytes, charset: str | None, size: int = 10**6) -> Value:

@@ -13,9 +13,8 @@ from metaserver.base.records import Problem
 from metaserver.base.states import Outcome
 from metaserver.exchange.wire.contract import Report, Severity
 from metaserver.exchange.wire.stream import Stream
-from metaserver.exchange.wire.xmlrpc import (
+from metaserver.exchange.wire.values import (
     CHUNK,
-    Decoder,
     Fault,
     FaultError,
     Limits,
@@ -23,9 +22,8 @@ from metaserver.exchange.wire.xmlrpc import (
     MethodResponse,
     Unreadable,
     WireError,
-    decode_call,
-    decode_response,
 )
+from metaserver.exchange.wire.xmlrpc import Decoder, decode_call, decode_response
 
 EX = "xmlns:ex='http://ws.apache.org/xmlrpc/namespaces/extensions'"
 

@@ -7,7 +7,8 @@ import pytest
 from metaserver.base.states import Outcome
 from metaserver.exchange.wire.contract import Report, read
 from metaserver.exchange.wire.validation import check
-from metaserver.exchange.wire.xmlrpc import FaultError, decode_call, decode_response
+from metaserver.exchange.wire.values import FaultError
+from metaserver.exchange.wire.xmlrpc import decode_call, decode_response
 from metaserver.tasks.plugin import answered_tasks
 from tests.fakes.vocabulary import FakeVocabulary
 from tests.shared import ROOT

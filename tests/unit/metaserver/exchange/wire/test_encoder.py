@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from metaserver.exchange.wire.values import EncodeError
 from metaserver.exchange.wire.xmlrpc import (
     CallTemplate,
-    EncodeError,
     call_template,
     decode_call,
     decode_response,

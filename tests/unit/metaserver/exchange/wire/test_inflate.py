@@ -6,7 +6,8 @@ import zlib
 import pytest
 
 from metaserver.base.states import Outcome
-from metaserver.exchange.wire.xmlrpc import CHUNK, Decoder, Inflater, Limits, WireError
+from metaserver.exchange.wire.values import CHUNK, Limits, WireError
+from metaserver.exchange.wire.xmlrpc import Decoder, Inflater
 
 TEXT = b"one and the same " * 20_000
 

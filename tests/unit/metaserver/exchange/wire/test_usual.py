@@ -15,9 +15,11 @@ from annotators.protocol import encode_answer
 from metaserver.base.records import TaskName
 from metaserver.base.states import Outcome
 from metaserver.exchange.wire.usual import usual_answer
-from metaserver.exchange.wire.validation import Ruling, check
-from metaserver.exchange.wire.xmlrpc import Limits, decode_response, encode_response
+from metaserver.exchange.wire.validation import check
+from metaserver.exchange.wire.values import Limits
+from metaserver.exchange.wire.xmlrpc import decode_response, encode_response
 from metaserver.tasks.plugin import answered_tasks
+from metaserver.uniprot.verdicts import Ruling
 
 FOREIGN = {path.stem: path for path in sorted(Path(__file__).parent.glob("usual/*.xml"))}
 TASKS = list(answered_tasks().values())
