@@ -49,10 +49,10 @@ class Publication(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     @classmethod
     def named(cls, article: str) -> Publication:
         """Return the publication that an article's id names; empty for any other id."""
-        value = plain_id(article)
+        plain = plain_id(article)
         for kind in KINDS:
-            if found := _of_kind(kind, value):
-                return msgspec.structs.replace(UNKNOWN, **{kind: found})
+            if identifier := _of_kind(kind, plain):
+                return msgspec.structs.replace(UNKNOWN, **{kind: identifier})
         return UNKNOWN
 
     @property
@@ -83,30 +83,30 @@ def plain_id(article: str) -> str:
     return article[before.end() if before else 0 :].strip().rstrip("/")
 
 
-def normal(given: Publication) -> Publication:
+def normal(publication: Publication) -> Publication:
     """Return what a curator gave in its one form; `RefusedError` names the field of what is none.
 
     >>> normal(Publication(pmid="PMID: 010068444", pmcid="pmc2375009", year=1999)).ids
     ('10068444', 'PMC2375009')
     """
-    found = {kind: _of_kind(kind, plain_id(getattr(given, kind))) for kind in KINDS}
-    for kind, value in found.items():
-        if getattr(given, kind).strip() and not value:
+    ids = {kind: _of_kind(kind, plain_id(getattr(publication, kind))) for kind in KINDS}
+    for kind, identifier in ids.items():
+        if getattr(publication, kind).strip() and not identifier:
             raise RefusedError(Refusal.INVALID, f"expected {_EXAMPLES[kind]}", field=kind)
-    if given.year is not None and given.year not in YEARS:
+    if publication.year is not None and publication.year not in YEARS:
         message = f"expected a year from {YEARS.start} to {YEARS.stop - 1}"
         raise RefusedError(Refusal.INVALID, message, field="year")
-    words = {name: " ".join(getattr(given, name).split()) for name in ("journal", "author")}
-    return Publication(**found, **words, year=given.year)
+    words = {name: " ".join(getattr(publication, name).split()) for name in ("journal", "author")}
+    return Publication(**ids, **words, year=publication.year)
 
 
-def sound(**given: str) -> Publication:
+def sound(**texts: str) -> Publication:
     """Return what a file says of its article, without what is of no known form."""
-    found = {kind: _of_kind(kind, plain_id(given.get(kind, "")[:300])) for kind in KINDS}
-    words = {name: " ".join(given.get(name, "")[:300].split()) for name in ("journal", "author")}
-    year = re.match(r"\s*([0-9]{4})(?![0-9])", given.get("year", "")[:20], re.ASCII)
-    known = int(year[1]) if year and int(year[1]) in YEARS else None
-    return Publication(**found, **words, year=known)
+    ids = {kind: _of_kind(kind, plain_id(texts.get(kind, "")[:300])) for kind in KINDS}
+    words = {name: " ".join(texts.get(name, "")[:300].split()) for name in ("journal", "author")}
+    digits = re.match(r"\s*([0-9]{4})(?![0-9])", texts.get("year", "")[:20], re.ASCII)
+    year = int(digits[1]) if digits and int(digits[1]) in YEARS else None
+    return Publication(**ids, **words, year=year)
 
 
 def _of_kind(kind: str, value: str) -> str:

@@ -84,9 +84,10 @@ class _Infons(msgspec.Struct, frozen=True):
     def publication(self) -> Publication:
         """Return the identifiers and the year that PMC's BioC has in its first passage."""
         pmcid = f"PMC{self.pmcid}" if str(self.pmcid)[:12].isdecimal() else self.pmcid
-        given = {"pmid": self.pmid, "pmcid": pmcid, "doi": self.doi, "year": self.year}
-        known = {name: str(one) for name, one in given.items() if isinstance(one, str | int)}
-        return sound(**known)
+        infons = {"pmid": self.pmid, "pmcid": pmcid, "doi": self.doi, "year": self.year}
+        return sound(
+            **{name: str(text) for name, text in infons.items() if isinstance(text, str | int)}
+        )
 
 
 class _Sentence(msgspec.Struct):
@@ -268,13 +269,13 @@ def _jats_publication(article: _Element, ids: Mapping[str | None, str]) -> Publi
     front = "{*}front/"
     journal = front + "{*}journal-meta/"
     dates = article.findall(front + "{*}article-meta/{*}pub-date")
-    dates.sort(key=lambda one: _PUBLISHED.get(one.get("pub-type") or "", 2))
-    years = (one_line(one.find("{*}year")) for one in dates)
+    dates.sort(key=lambda date: _PUBLISHED.get(date.get("pub-type") or "", 2))
+    years = (one_line(date.find("{*}year")) for date in dates)
     contributors = front + "{*}article-meta/{*}contrib-group/{*}contrib"
     authors = (
-        one_line(one.find("{*}name/{*}surname")) or one_line(one.find("{*}collab"))
-        for one in article.iterfind(contributors)
-        if one.get("contrib-type", "author") == "author"
+        one_line(person.find("{*}name/{*}surname")) or one_line(person.find("{*}collab"))
+        for person in article.iterfind(contributors)
+        if person.get("contrib-type", "author") == "author"
     )
     return sound(
         pmid=ids.get("pmid", ""),

@@ -151,7 +151,7 @@ class Engine:
     async def _work(self, started: _Started) -> None:
         """Run a lane, turn by turn, until it has ended."""
         try:
-            end, failure = await self._take_turns(started)
+            end, failure = await self._take_turns(started), None
         except asyncio.CancelledError:
             if not started.dropped:
                 raise
@@ -161,7 +161,7 @@ class Engine:
             end, failure = LaneEnd.STOPPED, _first_error(error)
         self._finish(started, end, failure)
 
-    async def _take_turns(self, started: _Started) -> tuple[LaneEnd, Exception | None]:
+    async def _take_turns(self, started: _Started) -> LaneEnd:
         lane = started.lane
         while True:
             async with self._places:
@@ -172,7 +172,7 @@ class Engine:
                     started.in_turn = False
             again = end is LaneEnd.SLICE or (end is LaneEnd.PAUSED and not lane.pausing)
             if started.leaving or not again:
-                return end, None
+                return end
 
     def _end_if_waiting(self, started: _Started, end: LaneEnd = LaneEnd.PAUSED) -> None:
         """End a lane before it has its turn."""

@@ -124,15 +124,8 @@ class ReadStore:
 
         Reading in several such calls leaves no long transaction open.
         """
-        table = t.answers
-        query = (
-            sa.select(table.c.position, table.c.payloads)
-            .where(of_lane(table, key), table.c.position > after)
-            .order_by(table.c.position)
-            .limit(limit)
-        )
-        async with self.reading() as connection:
-            return [PackedAnswer(*row) for row in await connection.execute(query)]
+        rows = await self._answers(key, t.answers.c.payloads, after, limit)
+        return [PackedAnswer._make(row) for row in rows]
 
     async def answer_count(self, phase_id: int) -> int:
         """Return the number of accepted answers in a phase's lanes."""
@@ -153,15 +146,22 @@ class ReadStore:
         self, key: LaneKey, *, after: int, limit: int
     ) -> Sequence[PackedAsides]:
         """Return the first `limit` unscored parts of a lane's answers after a position."""
-        table = t.answers
-        query = (
-            sa.select(table.c.position, table.c.asides)
-            .where(of_lane(table, key), table.c.position > after, table.c.asides.is_not(None))
-            .order_by(table.c.position)
+        rows = await self._answers(key, t.answers.c.asides, after, limit)
+        return [PackedAsides._make(row) for row in rows]
+
+    async def _answers(
+        self, key: LaneKey, column: sa.Column[Any], after: int, limit: int
+    ) -> Sequence[sa.Row[Any]]:
+        """Return positions and values of a column, as far as set, of a lane's answers."""
+        position = t.answers.c.position
+        query: sa.Select[Any] = (
+            sa.select(position, column)
+            .where(of_lane(t.answers, key), position > after, column.is_not(None))
+            .order_by(position)
             .limit(limit)
         )
         async with self.reading() as connection:
-            return [PackedAsides(*row) for row in await connection.execute(query)]
+            return [*await connection.execute(query)]
 
     async def hits_kept(self, key: LaneKey) -> Mapping[int, int]:
         """Return the number of hits kept from each accepted answer in a lane, by position."""

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.lanes import LaneKey, StateChange
 from metaserver.base.states import ServerState
 from metaserver.store.database import read_row
-from metaserver.store.reader import of_lane, of_lanes
+from metaserver.store.reader import of_lanes
 from metaserver.store.tables import state_changes
 
 
@@ -38,26 +38,20 @@ async def list_changes(
 
     `limit` restricts them to the newest.
     """
-    lane = of_lane(state_changes, key)
-    before = (
-        sa.select(sa.func.max(state_changes.c.id))
-        .where(lane, state_changes.c.at < since)
-        .scalar_subquery()
-    )
-    query = (
-        sa.select(state_changes)
-        .where(lane, sa.or_(state_changes.c.at >= since, state_changes.c.id == before))
-        .order_by(state_changes.c.id.desc())
-        .limit(limit)
-    )
-    rows = (await connection.execute(query)).all()
-    return [_change(row) for row in reversed(rows)]
+    return (await list_changes_of(connection, [key], since=since, limit=limit)).get(key, ())
 
 
 async def list_changes_of(
-    connection: AsyncConnection, keys: Sequence[LaneKey], *, since: float
+    connection: AsyncConnection,
+    keys: Sequence[LaneKey],
+    *,
+    since: float,
+    limit: int | None = None,
 ) -> Mapping[LaneKey, Sequence[StateChange]]:
-    """Return each lane's changes from `since` (Unix seconds) on and the change before."""
+    """Return each lane's changes from `since` (Unix seconds) on and the change before.
+
+    `limit` restricts them to the newest of all lanes together.
+    """
     lanes = of_lanes(state_changes, keys)
     before = (
         sa.select(sa.func.max(state_changes.c.id))
@@ -65,10 +59,10 @@ async def list_changes_of(
         .group_by(state_changes.c.phase_id, state_changes.c.server_id)
     )
     recent = sa.or_(state_changes.c.at >= since, state_changes.c.id.in_(before))
-    query = sa.select(state_changes).where(lanes, recent).order_by(state_changes.c.id)
+    query = sa.select(state_changes).where(lanes, recent).order_by(state_changes.c.id.desc())
+    rows = (await connection.execute(query.limit(limit))).all()
     by_lane: dict[LaneKey, list[StateChange]] = {}
-    for row in await connection.execute(query):
-        change = _change(row)
+    for change in map(_change, reversed(rows)):
         by_lane.setdefault(change.key, []).append(change)
     return by_lane
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -234,24 +235,16 @@ class ArticleCaller:
         self, server: Server, query: Callable[[ServerChannel, Server], Awaitable[T]]
     ) -> T:
         """Ask without an article; again if the hub stood still meanwhile."""
-        for _ in range(MAX_QUERIES - 1):
+        for number in itertools.count(1):
+            exchange = Exchange(self._client.limits.answer.bytes)
+            channel = self._client.channel(server, exchange, PROBE_SECONDS)
             try:
-                return await self._query_once(server, query)
+                return await query(channel, server)
             except PeerError as error:
-                if not error.void:
+                error.message = channel.hide(error.message)
+                if not error.void or number == MAX_QUERIES:
                     raise
-        return await self._query_once(server, query)
-
-    async def _query_once(
-        self, server: Server, query: Callable[[ServerChannel, Server], Awaitable[T]]
-    ) -> T:
-        exchange = Exchange(self._client.limits.answer.bytes)
-        channel = self._client.channel(server, exchange, PROBE_SECONDS)
-        try:
-            return await query(channel, server)
-        except PeerError as error:
-            error.message = channel.hide(error.message)
-            raise
+        raise AssertionError  # `count` has no end
 
     def tasks_of(self, server: Server) -> Sequence[Part]:
         """Return the tasks for a server: the phase's tasks that it is to answer."""

@@ -362,7 +362,10 @@ class HttpChannel:
     async def _send_once(
         self, request: Request, body: RequestBody, reader: ReaderFactory[T]
     ) -> Response[T]:
-        """Send the request once; a status that is not allowed may still carry a fault."""
+        """Send the request once; a status that is not allowed may still carry a fault.
+
+        Refused credentials and a busy server mean the same in every protocol.
+        """
         exchange, target = self._exchange, self._target
         place, headers = target.at(request.url)
         body.exchange = exchange
@@ -377,17 +380,12 @@ class HttpChannel:
             allow_redirects=False,
         ) as response:
             exchange.mark("header")
-            allowed = request.statuses
-            if response.status == 200 or (allowed is None and not self._is_refusal(response)):
+            allowed = request.statuses is None and response.status not in REFUSED | BUSY
+            if response.status == 200 or allowed:
                 value = await read(response, exchange, self.limits, reader, self._large_turn)
                 exchange.answered()
                 return Response(response.status, response.headers, value, place)
             raise await self._failure(response, reader)
-
-    @staticmethod
-    def _is_refusal(response: aiohttp.ClientResponse) -> bool:
-        """Return whether the status means the same in every protocol: no credentials, or busy."""
-        return response.status in REFUSED or response.status in BUSY
 
     async def _failure(
         self, response: aiohttp.ClientResponse, reader: ReaderFactory[T]

@@ -221,7 +221,8 @@ async def _result(
         return submitted
     if submitted.status not in (201, 202, 303):
         raise failed(submitted)
-    place = _place(submitted, server, options)
+    location = submitted.headers.get("Location")
+    place = job_address(location, submitted.url, server.url, options.poll_origins)
     if submitted.status == 303:
         return _there(
             await look_until_there(
@@ -229,11 +230,6 @@ async def _result(
             )
         )
     return await _of_task(channel, server, options, place, submitted)
-
-
-def _place(submitted: Response[bytes], server: Server, options: PubAnnotationOptions) -> str:
-    location = submitted.headers.get("Location")
-    return job_address(location, submitted.url, server.url, options.poll_origins)
 
 
 async def _of_task(
