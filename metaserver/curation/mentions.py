@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, TypeAlias
@@ -188,11 +188,3 @@ def _fold(text: str) -> tuple[str, list[int]]:
     parts.append(text[last:])
     starts.extend(range(last, len(text)))
     return "".join(parts), starts
-
-
-def by_accession(spans: Iterable[CandidateSpan]) -> Mapping[str, list[CandidateSpan]]:
-    """Return each accession's spans, in their order."""
-    spans_by_accession: dict[str, list[CandidateSpan]] = {}
-    for span in spans:
-        spans_by_accession.setdefault(span.accession, []).append(span)
-    return spans_by_accession

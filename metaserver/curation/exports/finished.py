@@ -44,8 +44,7 @@ class CuratedArticle(msgspec.Struct, frozen=True, kw_only=True):
 class CuratedProtein(msgspec.Struct, frozen=True, kw_only=True):
     """A protein as its UniProt entry names it; what the release does not say is "" or None.
 
-    `symbols` begins with the gene's primary symbol; `sent_as` are the secondary accessions that
-    servers or curators gave for it.
+    `symbols` begins with the gene's primary symbol.
     """
 
     accession: str
@@ -54,7 +53,6 @@ class CuratedProtein(msgspec.Struct, frozen=True, kw_only=True):
     symbols: tuple[str, ...] = ()
     taxid: int | None = None
     organism: str = ""
-    sent_as: tuple[str, ...] = ()
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True, order=True):
@@ -146,7 +144,6 @@ class FinishedCuration(msgspec.Struct, frozen=True, kw_only=True):
     submitted_at: float
     opened_at: float = 0.0
     relevant: bool | None = None
-    relevance: float | None = None
     proteins: Mapping[str, CuratedProtein] = {}
     mentions: Mapping[str, tuple[Passage, ...]] = {}
     items: tuple[CuratedItem, ...] = ()

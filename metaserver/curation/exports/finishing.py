@@ -16,7 +16,7 @@ from metaserver.curation.exports.finished import (
     Passage,
     ProposedBy,
 )
-from metaserver.curation.mentions import CandidateSpan, by_accession
+from metaserver.curation.mentions import CandidateSpan
 
 
 class ProposedItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,6 @@ def finish(
     *,
     submitted_at: float,
     opened_at: float = 0.0,
-    relevance: float | None = None,
     proposed: Mapping[ItemKey, ProposedItem] | None = None,
     proteins: Mapping[str, CuratedProtein] | None = None,
     spans: Sequence[CandidateSpan] = (),
@@ -55,10 +54,9 @@ def finish(
     state, candidates = fold(log), proposed or {}
     keys = [key for key in candidates if key in state.items]
     keys += [key for key in state.items if key not in candidates]
-    mentions = {
-        accession: tuple(Passage(start=span.start, end=span.end) for span in spans_found)
-        for accession, spans_found in by_accession(spans).items()
-    }
+    mentions: dict[str, list[Passage]] = {}
+    for span in spans:
+        mentions.setdefault(span.accession, []).append(Passage(start=span.start, end=span.end))
     return FinishedCuration(
         id=curation,
         article=article,
@@ -66,9 +64,8 @@ def finish(
         submitted_at=submitted_at,
         opened_at=opened_at,
         relevant=state.relevant,
-        relevance=relevance,
         proteins=proteins or {},
-        mentions=mentions,
+        mentions={accession: tuple(places) for accession, places in mentions.items()},
         items=tuple(
             _item(key, state.items[key], candidates.get(key, ProposedItem()), curator)
             for key in keys

@@ -129,10 +129,8 @@ def _columns(
     columns: dict[str, str] = {}
     for side, participant in zip("AB", sides, strict=True):
         protein = curation.protein(participant.accession)
-        other_ids = [field("uniprotkb", accession) for accession in protein.sent_as]
         of_side = {
             "ID(s)": field("uniprotkb", protein.accession),
-            "Alt. ID(s)": "|".join(other_ids),
             "Alias(es)": "|".join(_aliases(protein)),
             "Taxid": "|".join(_taxa(protein)),
             "Biological role(s)": _chosen(BIOLOGICAL_ROLE, participant.biological_role),

@@ -172,9 +172,7 @@ def _add_interactor(listed: _Element, protein: CuratedProtein, identifier: str) 
     for place, symbol in enumerate(protein.symbols):
         kind = GENE_SYNONYM if place else GENE_NAME
         _add(names, "alias", symbol, type=kind.name, typeAc=kind.id)
-    reference = _add_reference(interactor, UNIPROT, protein.accession, IDENTITY)
-    for accession in protein.sent_as:
-        _add(reference, "secondaryRef", db=UNIPROT.name, dbAc=UNIPROT.id, id=accession)
+    _add_reference(interactor, UNIPROT, protein.accession, IDENTITY)
     _add_term(interactor, "interactorType", PROTEIN)
     if protein.taxid is not None and abs(protein.taxid) <= _MOST_TAXON:
         organism = _add(interactor, "organism", ncbiTaxId=str(protein.taxid))

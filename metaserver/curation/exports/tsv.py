@@ -61,7 +61,7 @@ def run_tsv(curations: Iterable[FinishedCuration], task: Task | str) -> str:
                 for rank, item in enumerate(curation.found(task), start=1)
             ]
         elif curation.relevant is not None:
-            answers[article] = Classification(curation.relevant, _confidence(curation.relevance))
+            answers[article] = Classification(curation.relevant, 1.0)
     return "".join(result_lines(task, answers.items()))
 
 

@@ -36,7 +36,7 @@ PROTEINS = {
     ),
     GRB2: CuratedProtein(
         accession=GRB2, entry_name="GRB2_HUMAN", name="Growth factor receptor-bound protein 2",
-        symbols=("GRB2",), taxid=9606, organism="Homo sapiens (Human)", sent_as=("P29354",),
+        symbols=("GRB2",), taxid=9606, organism="Homo sapiens (Human)",
     ),
 }  # fmt: skip
 ORIGIN = CurationOrigin(
@@ -109,7 +109,7 @@ PROPOSED = {
 }
 SAMPLE = finish(
     "c42", ARTICLE, "curator 1", LOG, submitted_at=SUBMITTED, opened_at=SUBMITTED - 300,
-    relevance=0.88, proposed=PROPOSED, proteins=PROTEINS, spans=SPANS, origin=ORIGIN,
+    proposed=PROPOSED, proteins=PROTEINS, spans=SPANS, origin=ORIGIN,
 )  # fmt: skip
 
 DETAILED = msgspec.structs.replace(
@@ -166,7 +166,6 @@ class _Hostile:
             curator=self.text(),
             submitted_at=self.chance.uniform(0, 4e9),
             relevant=self.chance.choice([None, True, False]),
-            relevance=self.chance.choice([None, 0.0, 0.5, 1.0]),
             proteins={one: self.protein(one) for one in self.known if self.yes()},
             mentions={one: self.passages(len(text)) for one in self.known},
             items=tuple(
@@ -184,7 +183,6 @@ class _Hostile:
             accession=accession, entry_name=self.text(), name=self.text(),
             symbols=(self.text(), self.text()) if self.yes() else (),
             taxid=self.chance.choice([None, 9606, -1, 2**40]), organism=self.text(),
-            sent_as=(self.text(),) if self.yes() else (),
         )  # fmt: skip
 
     def item(self, task: str, size: int, length: int) -> CuratedItem:

@@ -13,7 +13,6 @@ from metaserver.curation.mentions import (
     Mentions,
     SentEvidence,
     SentMention,
-    by_accession,
 )
 from tests.unit.metaserver.curation.samples import EGFR, GRB2
 
@@ -50,7 +49,11 @@ def test_servers_come_before_names() -> None:
         ("GRB-2", GRB2, ()),
     ]
     assert [one.origin for one in found] == ["server"] * 3 + ["names"] * 3
-    assert [one.start for one in by_accession(found)[EGFR]] == [at, second, TEXT.rindex("EGFR")]
+    assert [one.start for one in found if one.accession == EGFR] == [
+        at,
+        second,
+        TEXT.rindex("EGFR"),
+    ]
 
 
 def test_a_name_within_several_mentions_is_left_out() -> None:

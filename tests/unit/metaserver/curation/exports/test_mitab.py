@@ -16,7 +16,6 @@ def test_a_pair_is_a_line_of_42_columns() -> None:
     bound, dimer = read_mitab(write_mitab([SAMPLE]))
     assert len(COLUMNS) == 42
     assert bound["ID(s) interactor A"] == [("uniprotkb", EGFR, "")]
-    assert bound["Alt. ID(s) interactor B"] == [("uniprotkb", "P29354", "")]
     assert bound["Alias(es) interactor A"] == [
         ("psi-mi", "egfr_human", "display_long"),
         ("uniprotkb", "EGFR", "gene name"),

@@ -32,7 +32,7 @@ def test_a_run_has_ranks_and_probabilities(tmp_path: Path) -> None:
     found = read_run("IPT", written(tmp_path, run_tsv([SAMPLE], "IPT")))
     assert [hit.item for hit in found.answers["10068444"]] == [(EGFR, GRB2), (EGFR, EGFR)]
     found = read_run("ACT", written(tmp_path, run_tsv([SAMPLE], "ACT")))
-    assert found.answers == {"10068444": Classification(True, 0.88, 1)}
+    assert found.answers == {"10068444": Classification(True, 1.0, 1)}
 
 
 def test_two_curations_of_an_article_are_united_as_gold_and_refused_as_a_run() -> None:
