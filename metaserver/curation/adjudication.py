@@ -1,23 +1,20 @@
-"""Two curators' decisions made into one: disagreements, rulings on them, and the gold that results.
+"""Two curators' decisions on an article compared: disagreements, and the rulings on them.
 
 What both accepted passes, what both rejected or left out does not. What differs is a disagreement,
 on which an adjudicator rules; so is a pair that both accepted with other methods, which changes no
-gold. The gold goes to the preview of a phase's gold, as any other gold does.
+gold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from metaserver.base.errors import Refusal, RefusedError
-from metaserver.curation.agreement import CuratorWork, item_of
 from metaserver.curation.decisions import CurationState, Decision, ItemDecision
 from metaserver.curation.experiments import Experiment
-from scoring import ActGold, Gold, ItemGold, Task
-from scoring.tasks import Item
+from scoring import Task
 
 Question: TypeAlias = tuple[str, tuple[str, ...]]
 """An article and an item of it; the item is empty for the article's class (ACT)."""
@@ -83,151 +80,26 @@ class Disagreement:
                 return "rejected"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Merged:
-    """The gold of two curators and an adjudicator.
-
-    `source` is the line that the gold's version keeps. `empty` are articles without an accepted
-    item (INT, IPT), or whose class nobody gave (ACT): a gold file cannot have them.
-    """
-
-    gold: Gold
-    source: str
-    agreed: int
-    ruled: int
-    empty: Sequence[str]
+def disagreements(
+    article: str, first: CurationState, second: CurationState, task: Task
+) -> Iterator[Disagreement]:
+    """Yield where two curators of an article differ, in the first's order."""
+    for item in items_of(first, second, task):
+        a, b = decision_on(first, task, item), decision_on(second, task, item)
+        if _differ(a, b, task) or _methods_differ(a, b):
+            yield Disagreement(task=task, article=article, item=item, first=a, second=b)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PooledItem:
-    """An item of merged gold with the servers that had proposed it; none: curators added it."""
-
-    article: str
-    item: Item
-    servers: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PoolReport:
-    """The items of merged gold by who had proposed them.
-
-    Gold that is pooled from servers favours them, so its readers are shown the `unproposed`, and
-    their share of all (None without items).
-    """
-
-    items: Sequence[PooledItem]
-    unproposed: Sequence[PooledItem]
-    share: float | None
-
-
-def disagreements(first: CuratorWork, second: CuratorWork, task: Task | str) -> list[Disagreement]:
-    """Return where two curators differ, on the articles that both curated, in the first's order."""
-    task = Task(task)
-    open_ = []
-    for article, state in first.states.items():
-        if (second_state := second.states.get(article)) is None:
-            continue
-        for item in _questions(state, second_state, task):
-            a, b = _decision(state, task, item), _decision(second_state, task, item)
-            if _differ(a, b, task) or _methods_differ(a, b):
-                open_.append(Disagreement(task=task, article=article, item=item, first=a, second=b))
-    return open_
-
-
-def check_adjudicator(adjudicator: str, curators: Collection[str], *, may_be_one: bool) -> None:
-    """Refuse an adjudicator who curated the article, unless the organiser allows it."""
-    if adjudicator in curators and not may_be_one:
-        message = f"{adjudicator} curated these articles; another person adjudicates"
-        raise RefusedError(Refusal.NOT_YOURS, message)
-
-
-def merge(
-    name: str,
-    first: CuratorWork,
-    second: CuratorWork,
-    task: Task | str,
-    rulings: Mapping[Question, RulingChoice],
-    adjudicator: str,
-) -> Merged:
-    """Return a set's gold: what both accepted, and what the adjudicator ruled.
-
-    Raises `RefusedError` while a disagreement on the gold has no ruling, and for a ruling without
-    disagreement.
-    """
-    task = Task(task)
-    open_ = {
-        disagreement.question: disagreement
-        for disagreement in disagreements(first, second, task)
-        if not disagreement.of_methods
-    }
-    if missing := len(open_.keys() - rulings.keys()):
-        raise RefusedError(Refusal.STATE, f"{missing} of {len(open_)} disagreements have no ruling")
-    if unknown := rulings.keys() - open_.keys():
-        article, item = min(unknown)
-        what = ", ".join(item) or "its class"
-        raise RefusedError(Refusal.INVALID, f"no disagreement on article {article}: {what}")
-    ruled = {
-        question: disagreement.verdict(rulings[question])
-        for question, disagreement in open_.items()
-    }
-    relevant: dict[str, bool] = {}
-    items: dict[str, frozenset[Item]] = {}
-    empty = []
-    agreed = 0
-    for article, state in first.states.items():
-        if (second_state := second.states.get(article)) is None:
-            continue
-        accepted = []
-        for item in _questions(state, second_state, task):
-            verdict = ruled.get((article, item))
-            if verdict is None:
-                verdict = _decision(state, task, item).decision
-                agreed += verdict == "accepted" or task is Task.ACT
-            if task is Task.ACT and verdict != "undecided":
-                relevant[article] = verdict == "accepted"
-            elif verdict == "accepted" and not _is_negative(state, second_state, item):
-                accepted.append(item_of(item))
-        if accepted:
-            items[article] = frozenset(accepted)
-        elif article not in relevant:
-            empty.append(article)
-    return Merged(
-        gold=ActGold(relevant=relevant) if task is Task.ACT else ItemGold(task=task, items=items),
-        source=f"set {name}, {first.curator} + {second.curator} adjudicated by {adjudicator}",
-        agreed=agreed,
-        ruled=len(ruled),
-        empty=empty,
-    )
-
-
-def pool_report(
-    gold: ItemGold, proposed: Mapping[str, Mapping[Item, Collection[str]]]
-) -> PoolReport:
-    """Return who had proposed each item of the gold: `proposed` has servers by article and item."""
-    items = [
-        PooledItem(
-            article=article,
-            item=item,
-            servers=tuple(sorted(proposed.get(article, {}).get(item, ()))),
-        )
-        for article, accepted in gold.items.items()
-        for item in sorted(accepted)
-    ]
-    unproposed = [item for item in items if not item.servers]
-    share = len(unproposed) / len(items) if items else None
-    return PoolReport(items=items, unproposed=unproposed, share=share)
-
-
-def _questions(
-    first: CurationState, second: CurationState, task: Task
-) -> Sequence[tuple[str, ...]]:
+def items_of(first: CurationState, second: CurationState, task: Task) -> Sequence[tuple[str, ...]]:
+    """Return the items that either has decided on; for ACT the class, if either gave one."""
     if task is Task.ACT:
         return [()] if first.relevant is not None or second.relevant is not None else []
     keys = dict.fromkeys([*first.items, *second.items])
     return [item for of, item in keys if of is task]
 
 
-def _decision(state: CurationState, task: Task, item: tuple[str, ...]) -> ItemDecision:
+def decision_on(state: CurationState, task: Task, item: tuple[str, ...]) -> ItemDecision:
+    """Return the decision on an item; on a class, "accepted" is relevant."""
     if task is not Task.ACT:
         return state.items.get((task, item), ItemDecision())
     words: dict[bool | None, Decision] = {True: "accepted", False: "rejected", None: "undecided"}
@@ -241,9 +113,9 @@ def _differ(a: ItemDecision, b: ItemDecision, task: Task) -> bool:
     return (a.decision == "accepted") != (b.decision == "accepted")
 
 
-def _is_negative(first: CurationState, second: CurationState, item: tuple[str, ...]) -> bool:
+def is_negative(first: CurationState, second: CurationState, item: tuple[str, ...]) -> bool:
     """Return whether who accepted a pair has experiments alone that showed no interaction."""
-    sides = [_decision(state, Task.IPT, item) for state in (first, second)]
+    sides = [decision_on(state, Task.IPT, item) for state in (first, second)]
     accepted = [side.experiments for side in sides if side.decision == "accepted"]
     return any(accepted) and all(one.negative for experiments in accepted for one in experiments)
 

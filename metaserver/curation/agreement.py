@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 
 from metaserver.curation.decisions import CurationState
@@ -63,8 +64,7 @@ class CuratorWork:
         }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ArticleAgreement:
+class ArticleAgreement(msgspec.Struct, frozen=True, kw_only=True):
     """The agreement on an article: the mean MASI of all pairs of curators (ACT: equal classes)."""
 
     article: str

@@ -11,20 +11,20 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import NamedTuple
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.curation.adjudication import (
     Disagreement,
-    PoolReport,
     RulingChoice,
+    decision_on,
     disagreements,
-    merge,
-    pool_report,
+    is_negative,
+    items_of,
 )
-from metaserver.curation.agreement import CuratorAgreement, CuratorWork, measure
+from metaserver.curation.agreement import CuratorAgreement, CuratorWork, item_of, measure
 from metaserver.curation.decisions import CurationState
 from scoring import ActGold, Gold, ItemGold, Task
-from scoring.agreement import Estimate, PairAgreement
 from scoring.files import gold_lines
 from scoring.tasks import Item
 
@@ -49,7 +49,6 @@ class SetArticle:
     """An article with the finished work of its curators, by seat; names are unique in a set."""
 
     article: str
-    seats: int
     curators: Mapping[int, str]
     states: Mapping[int, CurationState]
 
@@ -74,11 +73,6 @@ class SetGold:
     empty: Sequence[str]
     missing: Sequence[str]
     articles: Collection[str] = field(repr=False)
-
-    @property
-    def of_items(self) -> bool:
-        """True for a task of items (INT, IPT), which servers propose; false for ACT."""
-        return isinstance(self.gold, ItemGold)
 
     def content(self, present: Gold | None) -> bytes:
         """Return the gold file; of articles that the set has not, `known` gold stays."""
@@ -141,39 +135,15 @@ def agreement(articles: Sequence[SetArticle], task: str) -> CuratorAgreement:
     return measure(works(compared), task)
 
 
-def common(agreement_found: CuratorAgreement) -> Sequence[PairAgreement]:
-    """Return the pairs of curators who have articles in common."""
-    return [pair for pair in agreement_found.measured.pairs if pair.articles]
-
-
-def overall(agreement_found: CuratorAgreement) -> Mapping[str, Estimate]:
-    """Return the measures of all curators together."""
-    more = (
-        {} if agreement_found.decisions is None else {"decisions_alpha": agreement_found.decisions}
-    )
-    return {**agreement_found.measured.overall, **more}
-
-
-def estimates(
-    measures: Mapping[str, Estimate],
-) -> Mapping[str, tuple[float | None, float | None, float | None]]:
-    """Return each measure's value and bounds."""
-    return {
-        name: (
-            estimate.value,
-            *((estimate.bounds.low, estimate.bounds.high) if estimate.bounds else (None, None)),
-        )
-        for name, estimate in measures.items()
-    }
-
-
 def open_questions(articles: Iterable[SetArticle], task: str) -> list[Disagreement]:
     """Return where the two curators of each finished article differ, in the articles' order."""
     return [
         disagreement
         for article in articles
         if article.complete
-        for disagreement in disagreements(*_pair(article), task)
+        for disagreement in disagreements(
+            article.article, article.states[1], article.states[2], Task(task)
+        )
     ]
 
 
@@ -188,74 +158,73 @@ def set_gold(
     `rulings` have the choice and the adjudicator; those on what no longer differs do not count.
     Raises `RefusedError` while a disagreement on the gold has no ruling.
     """
+    of_task = Task(task)
     complete = [article for article in articles if article.complete]
-    questions = {one.question for one in open_questions(complete, task) if not one.of_methods}
-    if unruled := len(questions - rulings.keys()):
+    questions = {one.question: one for one in open_questions(complete, task) if not one.of_methods}
+    if unruled := len(questions.keys() - rulings.keys()):
         raise RefusedError(
             Refusal.STATE, f"{unruled} of {len(questions)} disagreements have no ruling"
         )
-    merged = [
-        merge(
-            name,
-            *_pair(article),
-            task,
-            {key: rulings[key][0] for key in questions if key[0] == article.article},
-            "",
-        )
-        for article in complete
-    ]
+    relevant: dict[str, bool] = {}
+    items: dict[str, frozenset[Item]] = {}
+    empty, agreed = [], 0
+    for article in complete:
+        first, second = article.states[1], article.states[2]
+        accepted = set()
+        for item in items_of(first, second, of_task):
+            question = article.article, item
+            if question in questions:
+                verdict = questions[question].verdict(rulings[question][0])
+            else:
+                verdict = decision_on(first, of_task, item).decision
+                agreed += verdict == "accepted" or of_task is Task.ACT
+            if of_task is Task.ACT and verdict != "undecided":
+                relevant[article.article] = verdict == "accepted"
+            elif verdict == "accepted" and not is_negative(first, second, item):
+                accepted.add(item_of(item))
+        if accepted:
+            items[article.article] = frozenset(accepted)
+        elif article.article not in relevant:
+            empty.append(article.article)
     curators = sorted({article.curators[seat] for article in complete for seat in (1, 2)})
-    judges = sorted({rulings[key][1] for key in questions})
+    judges = sorted({rulings[question][1] for question in questions})
+    is_class = of_task is Task.ACT
     return SetGold(
-        gold=_union(Task(task), [merged_gold.gold for merged_gold in merged]),
+        gold=ActGold(relevant=relevant) if is_class else ItemGold(task=of_task, items=items),
         source=_source(name, curators, judges),
-        agreed=sum(merged_gold.agreed for merged_gold in merged),
-        ruled=sum(merged_gold.ruled for merged_gold in merged),
-        empty=[article for merged_gold in merged for article in merged_gold.empty],
+        agreed=agreed,
+        ruled=len(questions),
+        empty=empty,
         missing=[article.article for article in articles if not article.complete],
         articles=frozenset(article.article for article in complete),
     )
 
 
-def bias_report(
-    gold_set: SetGold, proposed: Mapping[str, Mapping[tuple[str, ...], Collection[str]]]
+class PoolReport(NamedTuple):
+    """The items of gold that no server had proposed, and how many of all each server had.
+
+    Gold that is pooled from servers favours them, so its readers are shown both.
+    """
+
+    unproposed: Sequence[tuple[str, tuple[str, ...]]]
+    servers: Mapping[str, int]
+
+
+def pool_report(
+    gold: ItemGold, proposed: Mapping[str, Mapping[tuple[str, ...], Collection[str]]]
 ) -> PoolReport:
-    """Return which servers had proposed each item of a set's gold (INT, IPT)."""
-    if not isinstance(gold_set.gold, ItemGold):
-        message = "an article's class is proposed by every server: there is no bias to report"
-        raise RefusedError(Refusal.INVALID, message, field="task")
-    return pool_report(
-        gold_set.gold,
-        {
-            article: {item[0] if len(item) == 1 else item: names for item, names in items.items()}  # type: ignore[misc]
-            for article, items in proposed.items()
-        },
-    )
-
-
-def by_server(report: PoolReport) -> Mapping[str, int]:
-    """Return how many items of the gold each server had proposed, the most first."""
-    counted = Counter(server for item in report.items for server in item.servers)
-    return dict(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
-
-
-def _pair(article: SetArticle) -> tuple[CuratorWork, CuratorWork]:
-    first, second = (
-        CuratorWork(curator=article.curators[seat], states={article.article: article.states[seat]})
-        for seat in (1, 2)
-    )
-    return first, second
-
-
-def _union(task: Task, golds: Sequence[Gold]) -> Gold:
-    relevant: dict[str, bool] = {}
-    items: dict[str, frozenset[Item]] = {}
-    for gold in golds:
-        if isinstance(gold, ActGold):
-            relevant.update(gold.relevant)
-        else:
-            items.update(gold.items)
-    return ActGold(relevant=relevant) if task is Task.ACT else ItemGold(task=task, items=items)
+    """Return who had proposed the items of gold: `proposed` has servers by article and item."""
+    unproposed = []
+    counts: Counter[str] = Counter()
+    for article, items in gold.items.items():
+        for item in sorted(items):
+            key = (item,) if isinstance(item, str) else item
+            servers = proposed.get(article, {}).get(key, ())
+            counts.update(servers)
+            if not servers:
+                unproposed.append((article, key))
+    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    return PoolReport(unproposed=unproposed, servers=dict(ordered))
 
 
 def _joined(gold: Gold, present: Gold | None, replaced: Collection[str]) -> Gold:

@@ -14,7 +14,8 @@ from msgspec import Meta
 
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import Role
-from metaserver.curation.adjudication import Disagreement, RulingChoice, check_adjudicator
+from metaserver.curation.adjudication import Disagreement, RulingChoice
+from metaserver.curation.agreement import ArticleAgreement
 from metaserver.curation.decisions import CurationState, Decision, ItemDecision, fold
 from metaserver.curation.experiments import Place
 from metaserver.curation.exports.finished import CuratedProtein
@@ -30,10 +31,7 @@ from metaserver.curation.proteins import curated
 from metaserver.curation.sets import (
     SetArticle,
     agreement,
-    common,
-    estimates,
     open_questions,
-    overall,
 )
 from metaserver.curation.store import curation_sets
 from metaserver.curation.store.curation_sets import RulingEntry, SeatEntry, SetEntry
@@ -42,6 +40,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import GREATEST, require_one_of
 from metaserver.operations.table import operation
+from scoring.agreement import Estimate
 
 MOST_SHOWN = 200
 MOST_WORDS = 2_000
@@ -97,14 +96,6 @@ class PairDetail(msgspec.Struct, frozen=True, kw_only=True):
     measures: Mapping[str, EstimateDetail]
 
 
-class ArticleAgreementDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """The agreement on an article: mean MASI of all pairs; of ACT, the share of equal classes."""
-
-    article: str
-    value: float
-    curators: int
-
-
 class SetAgreement(msgspec.Struct, frozen=True, kw_only=True):
     """The agreement of a set's curators on a task, so far.
 
@@ -118,7 +109,7 @@ class SetAgreement(msgspec.Struct, frozen=True, kw_only=True):
     task: str
     pairs: tuple[PairDetail, ...]
     overall: Mapping[str, EstimateDetail]
-    articles: tuple[ArticleAgreementDetail, ...]
+    articles: tuple[ArticleAgreement, ...]
 
 
 class SideOfDisagreement(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,6 +177,8 @@ async def get_agreement(hub: HubContext, caller: Caller, request: TaskOfSet) -> 
     """
     work = await compared_work(hub, caller, request)
     agreement_found = await caller.aside(agreement, work.articles, request.task)
+    decisions = agreement_found.decisions
+    more = {} if decisions is None else {"decisions_alpha": decisions}
     return SetAgreement(
         set=request.set,
         task=request.task,
@@ -194,19 +187,13 @@ async def get_agreement(hub: HubContext, caller: Caller, request: TaskOfSet) -> 
                 first=pair.a,
                 second=pair.b,
                 articles=pair.articles,
-                measures=_estimates(estimates(pair.measures)),
+                measures=_estimates(pair.measures),
             )
-            for pair in common(agreement_found)
+            for pair in agreement_found.measured.pairs
+            if pair.articles
         ),
-        overall=_estimates(estimates(overall(agreement_found))),
-        articles=tuple(
-            ArticleAgreementDetail(
-                article=article_agreement.article,
-                value=article_agreement.value,
-                curators=article_agreement.curators,
-            )
-            for article_agreement in agreement_found.articles
-        ),
+        overall=_estimates({**agreement_found.measured.overall, **more}),
+        articles=tuple(agreement_found.articles),
     )
 
 
@@ -264,9 +251,9 @@ async def rule(hub: HubContext, caller: Caller, request: NewRuling) -> None:
     if disagreement is None:
         message = "the two curators do not differ on it, or your own curation is not submitted"
         raise RefusedError(Refusal.UNKNOWN, message, field="item")
-    curators = work.tokens[request.article][:2]
-    curator_names = [f"token {curator}" for curator in curators]
-    check_adjudicator(f"token {caller.token_id}", curator_names, may_be_one=entry.plan.own)
+    if caller.token_id in work.tokens[request.article][:2] and not entry.plan.own:
+        message = f"token {caller.token_id} curated these articles; another person adjudicates"
+        raise RefusedError(Refusal.NOT_YOURS, message)
     ruling = RulingEntry(
         task=request.task,
         position=work.positions[request.article],
@@ -321,7 +308,6 @@ async def load_work(hub: HubContext, entry: SetEntry, task: str) -> SetWork:
         articles=[
             SetArticle(
                 article=corpus.ids[position],
-                seats=len(of_it),
                 curators={seat.seat: names[seat.token_id] for seat in of_it},
                 states={
                     seat.seat: states[seat.curation] for seat in of_it if seat.curation in states
@@ -462,10 +448,12 @@ def _words(text: str, places: Sequence[Place]) -> Iterator[str]:
             yield words
 
 
-def _estimates(
-    measures: Mapping[str, tuple[float | None, float | None, float | None]],
-) -> Mapping[str, EstimateDetail]:
+def _estimates(measures: Mapping[str, Estimate]) -> Mapping[str, EstimateDetail]:
     return {
-        name: EstimateDetail(value=value, low=low, high=high)
-        for name, (value, low, high) in measures.items()
+        name: EstimateDetail(
+            value=estimate.value,
+            low=estimate.bounds.low if estimate.bounds else None,
+            high=estimate.bounds.high if estimate.bounds else None,
+        )
+        for name, estimate in measures.items()
     }

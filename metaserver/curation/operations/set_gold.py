@@ -27,7 +27,7 @@ from metaserver.curation.operations.curation_exports import (
 from metaserver.curation.operations.curation_sets import OneSet, seen_set
 from metaserver.curation.operations.set_agreement import SetWork, TaskOfSet, load_work, rulings_of
 from metaserver.curation.operations.set_proposals import proposals
-from metaserver.curation.sets import SetGold, bias_report, by_server, open_questions, set_gold
+from metaserver.curation.sets import SetGold, open_questions, pool_report, set_gold
 from metaserver.curation.store import curation_sets, curations
 from metaserver.curation.store.curation_sets import SetEntry
 from metaserver.operations import gold
@@ -38,6 +38,7 @@ from metaserver.operations.gold import NewGold
 from metaserver.operations.jobs import JobDetail
 from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
+from scoring import ItemGold
 
 
 class NewGoldOfSet(TaskOfSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,22 +101,19 @@ async def report(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetGold
     work = await _work(hub, caller, request)
     merged_gold = await _made(hub, work, request.task)
     running = hub.phase(work.entry.phase)
-    items, share = len(merged_gold.gold), None
+    items, by_hand = len(merged_gold.gold), None
     unproposed: tuple[ProposedGoldItem, ...] = ()
     servers: Mapping[str, int] = {}
-    if merged_gold.of_items:
+    if isinstance(merged_gold.gold, ItemGold):  # an article's class is proposed by every server
         proposed = {
             article: await proposals(hub, running, article, position, request.task)
             for article, position in work.positions.items()
         }
-        bias = await asyncio.to_thread(bias_report, merged_gold, proposed)
-        items, share, servers = len(bias.items), bias.share, by_server(bias)
+        pool = await asyncio.to_thread(pool_report, merged_gold.gold, proposed)
+        servers, items = pool.servers, sum(map(len, merged_gold.gold.items.values()))
+        by_hand = len(pool.unproposed) / items if items else None
         unproposed = tuple(
-            ProposedGoldItem(
-                article=item.article,
-                item=(item.item,) if isinstance(item.item, str) else tuple(item.item),
-            )
-            for item in bias.unproposed
+            ProposedGoldItem(article=article, item=item) for article, item in pool.unproposed
         )
     return SetGoldReport(
         set=request.set,
@@ -126,7 +124,7 @@ async def report(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetGold
         empty=tuple(merged_gold.empty),
         missing=tuple(merged_gold.missing),
         items=items,
-        by_hand=share,
+        by_hand=by_hand,
         unproposed=unproposed,
         servers=servers,
     )

@@ -1,42 +1,47 @@
-"""Two curators made into gold: disagreements, rulings, and what no server had proposed."""
+"""Two curators of an article compared: disagreements, rulings, and the gold that follows."""
+
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaserver.base.errors import RefusedError
-from metaserver.curation.adjudication import (
-    RulingChoice,
-    check_adjudicator,
-    disagreements,
-    merge,
-    pool_report,
-)
+from metaserver.curation.adjudication import Disagreement, Question, RulingChoice, disagreements
 from metaserver.curation.agreement import CuratorWork
 from metaserver.curation.decisions import fold
 from metaserver.curation.experiments import Experiment
-from scoring import ActGold, ItemGold, Task
-from scoring.files import gold_lines
-from tests.unit.metaserver.curation.samples import EGFR, GRB2, SHC1, event
+from metaserver.curation.sets import SetArticle, SetGold, set_gold
+from scoring import ActGold, Task
+from tests.unit.metaserver.curation.samples import EGFR, GRB2, event
 from tests.unit.metaserver.curation.test_agreement import A, B, work
 
-DIFFERENT = {("1", (GRB2,)): RulingChoice.FIRST}
+
+def differing(a: CuratorWork, b: CuratorWork, task: str) -> list[Disagreement]:
+    return [
+        one
+        for name, state in a.states.items()
+        if name in b.states
+        for one in disagreements(name, state, b.states[name], Task(task))
+    ]
+
+
+def gold_of(
+    a: CuratorWork, b: CuratorWork, task: str, choices: Mapping[Question, RulingChoice] = {}
+) -> SetGold:
+    articles = [
+        SetArticle(article=name, curators={1: "a", 2: "b"}, states={1: state, 2: b.states[name]})
+        for name, state in a.states.items()
+        if name in b.states
+    ]
+    return set_gold("pilot", articles, task, {key: (choices[key], "carol") for key in choices})
 
 
 def test_what_differs_is_listed() -> None:
-    [one] = disagreements(A, B, "INT")
+    [one] = differing(A, B, "INT")
     assert one.question == ("1", (GRB2,))
     assert (one.first.decision, one.second.decision) == ("accepted", "rejected")
-    [one] = disagreements(A, B, "ACT")
+    [one] = differing(A, B, "ACT")
     assert one.question == ("2", ())
-
-
-def test_agreed_items_pass_and_rulings_decide() -> None:
-    merged = merge("pilot", A, B, "INT", DIFFERENT, "carol")
-    assert merged.gold.items == {"1": {EGFR, GRB2}, "2": {SHC1}}
-    assert "".join(gold_lines(merged.gold)) == f"1\t{EGFR}\n1\t{GRB2}\n2\t{SHC1}\n"
-    assert merged.source == "set pilot, a + b adjudicated by carol"
-    assert (merged.agreed, merged.ruled, merged.empty) == (2, 1, [])
 
 
 @pytest.mark.parametrize(
@@ -49,7 +54,7 @@ def test_agreed_items_pass_and_rulings_decide() -> None:
     ],
 )
 def test_each_ruling(choice: RulingChoice, accepted: bool) -> None:
-    merged = merge("pilot", A, B, "INT", {("1", (GRB2,)): choice}, "carol")
+    merged = gold_of(A, B, "INT", {("1", (GRB2,)): choice})
     assert (GRB2 in merged.gold.items["1"]) == accepted
 
 
@@ -63,56 +68,30 @@ def pulled(curator: str, *, negative: bool = False, method: str = "MI:0096") -> 
 
 
 def test_methods_differ_only_if_both_said_one_and_change_no_gold() -> None:
-    assert disagreements(pulled("a"), pulled("b", method=""), "IPT") == []
+    assert differing(pulled("a"), pulled("b", method=""), "IPT") == []
     pair = pulled("a"), pulled("b", method="MI:0018")
-    [one] = disagreements(*pair, "IPT")
+    [one] = differing(*pair, "IPT")
     outcomes = [one.outcome(choice) for choice in RulingChoice]
     assert outcomes == [
         "accepted MI:0096", "accepted MI:0018", "accepted MI:0018 MI:0096", "accepted"
     ]  # fmt: skip
-    assert merge("pilot", *pair, "IPT", {}, "carol").gold.items == {"1": {(EGFR, GRB2)}}
+    assert gold_of(*pair, "IPT").gold.items == {"1": {(EGFR, GRB2)}}
 
 
 def test_a_pair_that_was_shown_not_to_interact_is_no_gold() -> None:
     negative = pulled("a", negative=True)
-    merged = merge("pilot", negative, pulled("b", negative=True), "IPT", {}, "carol")
+    merged = gold_of(negative, pulled("b", negative=True), "IPT")
     assert (merged.gold.items, merged.empty) == ({}, ["1"])
-    merged = merge("pilot", negative, pulled("b"), "IPT", {}, "carol")
-    assert merged.gold.items == {"1": {(EGFR, GRB2)}}
+    assert gold_of(negative, pulled("b"), "IPT").gold.items == {"1": {(EGFR, GRB2)}}
 
 
 def test_classes_are_merged() -> None:
-    merged = merge("pilot", A, B, "ACT", {("2", ()): RulingChoice.NEITHER}, "carol")
+    merged = gold_of(A, B, "ACT", {("2", ()): RulingChoice.NEITHER})
     assert merged.gold == ActGold(relevant={"1": True, "2": False})
     one, other = work("a", {"1": "=1"}), work("b", {"1": ""})
-    assert [found.question for found in disagreements(one, other, "ACT")] == [("1", ())]
-    merged = merge("pilot", one, other, "ACT", {("1", ()): RulingChoice.SECOND}, "carol")
+    assert [found.question for found in differing(one, other, "ACT")] == [("1", ())]
+    merged = gold_of(one, other, "ACT", {("1", ()): RulingChoice.SECOND})
     assert (merged.gold.relevant, merged.empty) == ({}, ["1"])
-
-
-def test_rulings_are_whole_and_on_disagreements_alone() -> None:
-    with pytest.raises(RefusedError, match="1 of 1 disagreements have no ruling"):
-        merge("pilot", A, B, "INT", {}, "carol")
-    more = {**DIFFERENT, ("2", (SHC1,)): RulingChoice.BOTH}
-    with pytest.raises(RefusedError, match="no disagreement on article 2"):
-        merge("pilot", A, B, "INT", more, "carol")
-
-
-def test_an_adjudicator_is_a_third_person() -> None:
-    check_adjudicator("carol", ["a", "b"], may_be_one=False)
-    check_adjudicator("a", ["a", "b"], may_be_one=True)
-    with pytest.raises(RefusedError, match="another person"):
-        check_adjudicator("a", ["a", "b"], may_be_one=False)
-
-
-def test_items_that_no_server_proposed_are_reported() -> None:
-    gold = ItemGold(task=Task.INT, items={"1": frozenset({EGFR, GRB2}), "2": frozenset({SHC1})})
-    report = pool_report(gold, {"1": {EGFR: ["team7", "team2"]}, "2": {SHC1: []}})
-    found = [(one.article, one.item, one.servers) for one in report.items]
-    assert found == [("1", EGFR, ("team2", "team7")), ("1", GRB2, ()), ("2", SHC1, ())]
-    assert [one.item for one in report.unproposed] == [GRB2, SHC1]
-    assert report.share == pytest.approx(2 / 3)
-    assert pool_report(ItemGold(task=Task.INT, items={}), {}).share is None
 
 
 DECISIONS = st.lists(st.sampled_from(["+P1", "-P1", "+P2", "-P2", "+P3", "=1", "=0"]), max_size=5)
@@ -122,9 +101,9 @@ DECISIONS = st.lists(st.sampled_from(["+P1", "-P1", "+P2", "-P2", "+P3", "=1", "
 def test_curators_who_agree_need_no_ruling(one, other, choice, task) -> None:
     a, b = work("a", {"1": " ".join(one)}), work("b", {"1": " ".join(other)})
     same = work("b", {"1": " ".join(one)})
-    assert disagreements(a, same, task) == []
-    assert len(disagreements(a, b, task)) == len(disagreements(b, a, task))
-    rulings = {found.question: choice for found in disagreements(a, b, task)}
-    merged = merge("s", a, b, task, rulings, "c").gold
+    assert differing(a, same, task) == []
+    assert len(differing(a, b, task)) == len(differing(b, a, task))
+    rulings = {found.question: choice for found in differing(a, b, task)}
+    merged = gold_of(a, b, task, rulings).gold
     if choice is RulingChoice.FIRST:
-        assert merged == merge("s", a, same, task, {}, "c").gold
+        assert merged == gold_of(a, same, task).gold

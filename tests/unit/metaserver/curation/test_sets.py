@@ -14,10 +14,8 @@ from metaserver.curation.sets import (
     LONGEST_SOURCE,
     SetArticle,
     agreement,
-    bias_report,
-    by_server,
-    common,
     open_questions,
+    pool_report,
     seated,
     set_gold,
     works,
@@ -35,7 +33,7 @@ def decided(*accessions: str, relevant: bool | None = None) -> CurationState:
 
 def article(name: str, *states: CurationState, curators: str = "abc") -> SetArticle:
     return SetArticle(
-        article=name, seats=len(curators), curators=dict(enumerate(curators, start=1)),
+        article=name, curators=dict(enumerate(curators, start=1)),
         states=dict(enumerate(states, start=1)),
     )  # fmt: skip
 
@@ -104,10 +102,9 @@ def test_gold_is_what_two_seats_agree_on_or_an_adjudicator_ruled() -> None:
     present = ItemGold(task=Task.INT, items=items)
     assert found.content(present) == (f"8\t{SHC1}\n1\t{EGFR}\n1\t{GRB2}\n2\t{EGFR}\n".encode())
     assert found.content(None) == f"1\t{EGFR}\n1\t{GRB2}\n2\t{EGFR}\n".encode()
-    report = bias_report(found, {"1": {(EGFR,): ["x", "y"]}, "2": {(EGFR,): ["x"]}})
-    assert [(one.article, one.item) for one in report.unproposed] == [("1", GRB2)]
-    assert report.share == pytest.approx(1 / 3)
-    assert list(by_server(report).items()) == [("x", 2), ("y", 1)]
+    report = pool_report(found.gold, {"1": {(EGFR,): ["x", "y"]}, "2": {(EGFR,): ["x"]}})
+    assert report.unproposed == [("1", (GRB2,))]
+    assert list(report.servers.items()) == [("x", 2), ("y", 1)]
 
 
 def test_classes_of_articles_are_gold_too() -> None:
@@ -118,9 +115,6 @@ def test_classes_of_articles_are_gold_too() -> None:
     ruled = {("2", ()): (RulingChoice.FIRST, "eve")}
     found = set_gold("round", articles, "ACT", ruled)
     assert found.content(None) == b"1\t1\n2\t1\n"
-    assert not found.of_items
-    with pytest.raises(RefusedError):
-        bias_report(found, {})
 
 
 def test_many_names_do_not_make_a_source_too_long() -> None:
@@ -130,7 +124,6 @@ def test_many_names_do_not_make_a_source_too_long() -> None:
     named = [
         SetArticle(
             article=one.article,
-            seats=2,
             curators={1: "x" * 40 + one.article, 2: "y" * 40 + one.article},
             states=one.states,
         )
@@ -145,7 +138,8 @@ def test_agreement_is_of_articles_that_two_have_finished() -> None:
     with pytest.raises(RefusedError):
         agreement([article("1", decided(EGFR))], "INT")
     nothing = agreement([article("1", decided(), decided())], "ACT")  # nobody gave a class
-    assert (nothing.articles, common(nothing)) == ([], [])
+    assert nothing.articles == []
+    assert not any(one.articles for one in nothing.measured.pairs)
     articles = [
         article("1", decided(EGFR), decided(EGFR), curators="ab"),
         article("2", decided(EGFR), decided(GRB2), curators="bc"),
@@ -153,5 +147,6 @@ def test_agreement_is_of_articles_that_two_have_finished() -> None:
     ]
     found = agreement(articles, "INT")
     assert [one.article for one in found.articles] == ["2", "1"]
-    assert [(one.a, one.b) for one in common(found)] == [("a", "b"), ("b", "c")]
+    common = [(one.a, one.b) for one in found.measured.pairs if one.articles]
+    assert common == [("a", "b"), ("b", "c")]
     assert [one.curator for one in works(articles)] == ["a", "b", "c"]
