@@ -21,8 +21,8 @@ from metaserver.base.states import ANSWERED, RULES, Outcome
 from metaserver.base.structs import convert
 from metaserver.config import Settings
 from metaserver.corpus.fingerprints import fingerprints
-from metaserver.curation.ports import Challenges, Obstacle
 from metaserver.curation.proteins import NamedPlaces
+from metaserver.curation.rules import ChallengeRules, Obstacle
 from metaserver.curation.store import requests
 from metaserver.curation.store.requests import RequestAnswer, StoredRequest
 from metaserver.curation.texts import GUARDED, GuardedArticles
@@ -119,7 +119,7 @@ class Asker:
         self,
         store: Store,
         client: HttpClient,
-        challenges: Challenges,
+        challenges: ChallengeRules,
         guarded: GuardedArticles,
         settings: Settings,
         clock: Callable[[], float],

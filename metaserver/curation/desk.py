@@ -27,7 +27,7 @@ from metaserver.base.records import RegisteredServer, ServerName
 from metaserver.config import Settings
 from metaserver.curation.asking import NO_CONSENT, TRIES, Asker, LiveRequest, asks_again, shown
 from metaserver.curation.models import ActiveModels
-from metaserver.curation.ports import Challenges
+from metaserver.curation.rules import ChallengeRules
 from metaserver.curation.store import requests
 from metaserver.curation.store.requests import StoredRequest
 from metaserver.curation.texts import GuardedArticles
@@ -61,7 +61,7 @@ class RequestDesk:
         self,
         store: Store,
         client: HttpClient,
-        challenges: Challenges,
+        challenges: ChallengeRules,
         guarded: GuardedArticles,
         models: ActiveModels,
         settings: Settings,

@@ -11,10 +11,10 @@ from metaserver.curation import psi_mi
 from metaserver.curation.candidates import read_models
 from metaserver.curation.desk import RequestDesk
 from metaserver.curation.models import ActiveModels
-from metaserver.curation.operations.curation_rules import ChallengeRules
 from metaserver.curation.pdf import PdfReader
 from metaserver.curation.proteins import ReleaseProteins
 from metaserver.curation.psi_mi import read_obo
+from metaserver.curation.rules import ChallengeRules
 from metaserver.curation.store.curations import CurationLogs
 from metaserver.curation.texts import GuardedArticles
 from metaserver.operations.context import HubContext

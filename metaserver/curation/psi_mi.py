@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -109,24 +108,21 @@ class Vocabulary:
             level = [one for one in dict.fromkeys(above) if one not in known]
             known.update(level)
 
-    def search(
-        self, root: str, words: str, *, recent: Sequence[str] = (), limit: int = 20
-    ) -> Sequence[Entry]:
+    def search(self, root: str, words: str, *, limit: int = 20) -> Sequence[Entry]:
         """Return the terms of a branch with words in a name: the same, at its start, as words, in.
 
-        Among those of a kind, those that were used last (`recent`, the last first) come first.
-        Without words the recent terms are all.
+        Words of signs alone find nothing.
         """
-        wanted = folded(words)
-        places = {key: place for place, key in enumerate(recent)}
+        if not (wanted := folded(words)):
+            return []
         ranked = []
         for key, term in self.under(root).items():
             entry = self.entries[key]
-            rank = min(_rank(wanted, folded(name)) for name in (key, *entry.names)) if wanted else 0
-            if rank < _UNLIKE and (wanted or key in places):
-                ranked.append((rank, places.get(key, len(places)), len(term.name), entry))
-        ranked.sort(key=lambda one: (*one[:3], one[3].term.name))
-        return [entry for *_, entry in islice(ranked, limit)]
+            rank = min(_rank(wanted, folded(name)) for name in (key, *entry.names))
+            if rank < _UNLIKE:
+                ranked.append((rank, len(term.name), term.name, entry))
+        ranked.sort(key=lambda ranking: ranking[:3])
+        return [entry for *_, entry in ranked[:limit]]
 
     def named(self, root: str, name: str) -> str:
         """Return the id of a branch's term by a name, or by the beginning of names of its alone.

@@ -23,7 +23,7 @@ from metaserver.corpus.files import read_bytes, stem_and_suffix
 from metaserver.corpus.fingerprints import BLOCK, fingerprints, folded_text
 from metaserver.corpus.reader import article_of, read_drafts
 from metaserver.curation.pdf import PdfReader, is_pdf
-from metaserver.curation.ports import Challenges
+from metaserver.curation.rules import ChallengeRules
 from metaserver.curation.uploaded import FileAnnotations, read_annotations
 from metaserver.exchange.http.client import HttpClient
 from metaserver.store.reader import ReadStore
@@ -167,7 +167,7 @@ class GuardedArticles:
     The fingerprints of a corpus, which never changes, are computed once, in a thread.
     """
 
-    def __init__(self, store: ReadStore, challenges: Challenges) -> None:
+    def __init__(self, store: ReadStore, challenges: ChallengeRules) -> None:
         self._store = store
         self._challenges = challenges
         self._known: dict[int, asyncio.Task[CorpusFingerprints]] = {}

@@ -173,17 +173,11 @@ def as_answer(request: StoredRequest) -> RequestAnswer | None:
         server_id=0,
         server=ServerName(stored.voice.name),
         team="",
-        number=1,
         started_at=request.at,
         ended_at=request.at,
-        outcome=Outcome.OK,
-        message="",
         hits=stored.voice.hits,
         payloads=pack_json(stored.payloads),
         asides=pack_json(Asides(mentions=stored.mentions)),
-        raw=None,
-        version=0,
-        late=False,
     )
 
 

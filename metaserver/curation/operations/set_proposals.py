@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from metaserver.base.compression import pack, pack_json
 from metaserver.base.curations import RequestOptions
 from metaserver.base.records import ServerName, TaskName
-from metaserver.base.states import Outcome
 from metaserver.curation.basis import CurationBasis, find_basis
 from metaserver.curation.parts import CurationParts
 from metaserver.curation.store.requests import RequestAnswer, StoredRequest
@@ -28,19 +27,12 @@ async def stored_basis(
             server_id=registered.id,
             server=name,
             team=registered.team or "",
-            number=1,
             started_at=0.0,
             ended_at=0.0,
-            outcome=Outcome.OK,
-            message="",
-            hits=0,
             payloads=pack_json(
                 {task: payload for task, payload in stored.payloads.items() if task in tasks}
             ),
             asides=stored.asides,
-            raw=None,
-            version=0,
-            late=False,
         )
         for name, registered in running.servers.items()
         if (stored := await hub.store.answer(running.key(registered), position)) is not None

@@ -56,17 +56,17 @@ class RequestAnswer:
     server_id: int
     server: ServerName
     team: str
-    number: int
+    number: int = 1
     started_at: float
     ended_at: float
-    outcome: Outcome
-    message: str
-    hits: int
+    outcome: Outcome = Outcome.OK
+    message: str = ""
+    hits: int = 0
     payloads: bytes | None
     asides: bytes | None
-    raw: bytes | None
-    version: int
-    late: bool
+    raw: bytes | None = None
+    version: int = 0
+    late: bool = False
 
     @property
     def accepted(self) -> bool:

@@ -7,7 +7,6 @@ from metaserver.base.compression import pack, pack_json
 from metaserver.base.curations import RequestOptions
 from metaserver.base.lanes import Asides
 from metaserver.base.records import ServerName
-from metaserver.base.states import Outcome
 from metaserver.curation.basis import (
     MOST_EVIDENCE,
     Additions,
@@ -132,10 +131,9 @@ def test_a_hostile_answer_does_not_make_it_large(tmp_path) -> None:
     asides = Asides(hits={"INT": evidence}, mentions=[(0, "Grb2", "protein", "P00000")] * 20_000)  # type: ignore[dict-item]
     answers = [
         RequestAnswer(
-            server_id=number, server=ServerName(f"s{number}"), team="", number=1, started_at=0.0,
-            ended_at=0.0, outcome=Outcome.OK, message="", hits=30,
-            payloads=pack_json({"INT": hits}), asides=pack(msgspec.json.encode(asides)), raw=None,
-            version=1, late=False,
+            server_id=number, server=ServerName(f"s{number}"), team="", started_at=0.0,
+            ended_at=0.0, payloads=pack_json({"INT": hits}),
+            asides=pack(msgspec.json.encode(asides)),
         )
         for number in range(20)
     ]  # fmt: skip

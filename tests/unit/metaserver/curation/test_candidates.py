@@ -49,10 +49,9 @@ def request(*, text: str = TEXT, **options: Any) -> StoredRequest:
 
 def answer(server: str, version: int, found: dict[str, Any], **values: Any) -> RequestAnswer:
     given: dict[str, Any] = {
-        "server_id": version, "server": ServerName(server), "team": server, "number": 1,
-        "started_at": 0.0, "ended_at": 1.0, "outcome": Outcome.OK, "message": "", "hits": 1,
-        "payloads": pack_json(found), "asides": pack_json(Asides()), "raw": None,
-        "version": version, "late": False,
+        "server_id": version, "server": ServerName(server), "team": server,
+        "started_at": 0.0, "ended_at": 1.0, "payloads": pack_json(found),
+        "asides": pack_json(Asides()), "version": version,
     }  # fmt: skip
     return RequestAnswer(**given | values)
 

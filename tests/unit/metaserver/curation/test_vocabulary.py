@@ -48,15 +48,6 @@ def test_a_search_has_the_exact_name_or_synonym_first(words: str, name: str | No
     assert (found[0].term.name if found else None) == name
 
 
-def test_of_equals_those_used_last_come_first() -> None:
-    plain = [one.term.id for one in built_in().search(METHOD, "two hybrid ")]
-    recent = [plain[2], plain[1]]
-    found = [one.term.id for one in built_in().search(METHOD, "two hybrid ", recent=recent)]
-    assert found[:3] == [plain[0], *recent]  # the same name stays before them
-    last = built_in().search(METHOD, "", recent=["MI:0096", "MI:0018", "MI:0407"])
-    assert [one.term.id for one in last] == ["MI:0096", "MI:0018"]  # the third is a type
-
-
 @pytest.mark.parametrize(
     ("sentence", "root", "names"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
@@ -11,7 +12,6 @@ from metaserver.base.lanes import Corpus
 from metaserver.base.records import ArticleId, RegisteredServer
 from metaserver.base.states import OPEN_STATES, PhaseState, ServerState
 from metaserver.config import ServersForCurators, Settings
-from metaserver.curation.ports import Obstacle, StoredArticle
 from metaserver.exchange.wire.validation import Vocabulary
 from metaserver.phases.restore import vocabulary_of
 from metaserver.phases.runtime import RunningPhase
@@ -21,8 +21,24 @@ from metaserver.uniprot.vocabulary import FormatVocabulary
 BUSY = "busy with the challenge"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Obstacle:
+    """The reason why a server is not asked now; `passing`: it may be asked later."""
+
+    reason: str
+    passing: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredArticle:
+    """The place of an article in a corpus."""
+
+    corpus: Corpus
+    position: int
+
+
 class ChallengeRules:
-    """A hub's challenges, as curators' requests see them; implements `ports.Challenges`."""
+    """A hub's challenges, as curators' requests see them."""
 
     def __init__(
         self, scheduler: Scheduler, settings: Settings, clock: Callable[[], float]
@@ -52,7 +68,7 @@ class ChallengeRules:
         return None
 
     def guarded(self) -> Sequence[Corpus]:
-        """Return the corpora of phases that are not closed."""
+        """Return the corpora of phases that are not closed, whose articles nobody may ask about."""
         open_states = [state for state in PhaseState if state is not PhaseState.CLOSED]
         return [running.corpus for running in self._phases(*open_states)]
 
