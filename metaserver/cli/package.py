@@ -13,8 +13,7 @@ import re
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,7 +68,7 @@ class _Bounded(io.BufferedReader):
 
 
 class ZipReader:
-    """Reads entries, each verified by its checksum; raises `InputError`."""
+    """Reads entries, each verified by its checksum in `sums`; raises `InputError`."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -81,7 +80,7 @@ class ZipReader:
             self._zip = zipfile.ZipFile(self._file)
             self._require_plausible(place.stat().st_size)
             self._top = self._only_folder()
-            self._sums = self._read_checksums()
+            self.sums = self._read_checksums()
         except InputError:
             self.close()
             raise
@@ -93,47 +92,21 @@ class ZipReader:
         """Close the file."""
         self._file.close()
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._sums
-
-    def names(self) -> Sequence[str]:
-        """Return the names of entries with a checksum."""
-        return list(self._sums)
-
-    def checksum_line(self, name: str) -> str:
-        """Return an entry's line among the checksums."""
-        checksum = self._sum(name)
-        return f"{checksum.sha256}\t{checksum.size}\t{name}\n"
-
     def read(self, name: str) -> bytes:
-        """Return an entry's content, at most 256 MiB."""
-        if self._sum(name).size > MAX_CONTENT:
+        """Return the content of an entry of `sums`, at most 256 MiB."""
+        expected = self.sums[name]
+        if expected.size > MAX_CONTENT:
             raise InputError(self._place, f"{name} has more than {MAX_CONTENT >> 20} MiB")
-        return b"".join(self._chunks(name))
-
-    def _chunks(self, name: str) -> Iterator[bytes]:
-        expected, sha, size = self._sum(name), hashlib.sha256(), 0
-        with self._reading(name), self._zip.open(self._top + name) as file:
-            while chunk := file.read(CHUNK):
-                sha.update(chunk)
-                size += len(chunk)
-                if size > expected.size:
-                    break
-                yield chunk
-        if (sha.hexdigest(), size) != expected:
-            raise InputError(self._place, f"{name} is not as it was written: the checksum differs")
-
-    @contextmanager
-    def _reading(self, name: str) -> Iterator[None]:
+        content = bytearray()
         try:
-            yield
+            with self._zip.open(self._top + name) as file:
+                while len(content) <= expected.size and (chunk := file.read(CHUNK)):
+                    content += chunk
         except _BROKEN as error:
             raise InputError(self._place, f"{name} cannot be read: {error}") from error
-
-    def _sum(self, name: str) -> Checksum:
-        if name not in self._sums:
-            raise InputError(self._place, f"there is no {name} in it")
-        return self._sums[name]
+        if (hashlib.sha256(content).hexdigest(), len(content)) != expected:
+            raise InputError(self._place, f"{name} is not as it was written: the checksum differs")
+        return bytes(content)
 
     def _require_plausible(self, size: int) -> None:
         """Refuse a package that no hub makes, by its directory alone."""
@@ -203,18 +176,16 @@ def unpack(place: Path, out: Path) -> int:
     """Write the files of a package into a folder, each verified; return how many there are."""
     package = ZipReader(place)
     try:
-        names = package.names()
-        if strange := [name for name in names if not _NAME.fullmatch(name)]:
+        if strange := [name for name in package.sums if not _NAME.fullmatch(name)]:
             raise InputError("--hub", f"its package has a file {strange[0]!r}: nothing is written")
         sums = []
-        for name in names:
-            content = package.read(name)
-            sums.append(package.checksum_line(name))
-            _write(out / name, content)
+        for name, (digest, size) in package.sums.items():
+            _write(out / name, package.read(name))
+            sums.append(f"{digest}\t{size}\t{name}\n")
         _write(out / CHECKSUMS, "".join(sums).encode())
     finally:
         package.close()
-    return len(names) + 1
+    return len(sums) + 1
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -50,9 +50,15 @@ def test_an_honest_archive(tmp_path: Path) -> None:
     with closing(ZipReader(path)) as reader:
         assert reader.read("a") == b"1\n2\n"
         assert reader.read("b") == b""
-        assert "a" in reader
-        assert "c" not in reader
-    assert "there is no c in it" in refused(path, "c")
+        assert list(reader.sums) == ["a", "b"]
+
+
+def test_a_size_below_0_does_not_read_to_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("top/a", bytes(MEMORY))
+        archive.writestr(f"top/{CHECKSUMS}", f"{'0' * 64}\t-2\ta\n")
+    assert "checksum differs" in refused(path, "a")
 
 
 def test_entries_that_share_their_bytes_are_refused_by_the_directory(tmp_path: Path) -> None:
