@@ -93,15 +93,18 @@ class Overview:
 
     @property
     def tokenless(self) -> Sequence[str]:
-        """The teams that nobody can sign in for."""
+        """The teams that nobody can sign in for, without those of the host's baselines."""
         holding = {
             token.team
             for token in self.tokens
             if token.role is Role.TEAM and holds(token, self.now)
         }
-        return [
-            team.team for team in self.teams if team.retired_at is None and team.team not in holding
-        ]
+        return [team.team for team in self.playing if team.team not in holding]
+
+    @property
+    def playing(self) -> Sequence[TeamDetail]:
+        """The teams that take part, without those of the host's baselines."""
+        return [team for team in self.teams if team.retired_at is None and not team.host]
 
 
 async def overview_of(console: ConsoleContext, request: web.Request) -> Overview:
@@ -159,7 +162,7 @@ def steps(overview: Overview) -> Sequence[SetupStep]:
     newest = overview.phases[-1].phase if overview.phases else ""
     phase = f"/organise/phases/{quote(newest, safe='')}" if newest else ""
     gold = any(phase.gold for phase in overview.phases)
-    playing = [team for team in overview.teams if team.retired_at is None]
+    playing = overview.playing
     return [
         SetupStep(
             bool(overview.challenges),

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from metaserver.base.findings import FindingKind, Subject
 from metaserver.base.states import PhaseState, Role
 from metaserver.operations import conformance
@@ -108,6 +110,7 @@ def test_a_team_without_a_valid_token_cannot_sign_in() -> None:
     ):  # fmt: skip
         assert listed(tokens=tokens) == [("no token", "Teams without a token: blue")], tokens
     assert listed(tokens=(token(expires_at=NOW + 1),)) == []
+    assert listed(tokens=(), teams=(msgspec.structs.replace(TEAM, host=True),)) == []
 
 
 def test_the_steps_that_are_done() -> None:
