@@ -407,6 +407,8 @@ async def test_organiser_of_one_challenge_runs_it_and_nothing_else(lobby: Lobby)
             page = await ada.get(path)
             choices = re.findall(r'<option value="(\w*)"', page.text)
             assert set(choices) == {"organiser", "bc"}, path
+            told = "Members of a team are managed by its owners and by organisers of the whole hub"
+            assert (told in page.said) == path.endswith("people"), path
             page = await ada.post(path, role="organiser", challenge="bc")
             assert 'id="secret"' in page.text, path
         await ada.get("/organise/phases/test/open")

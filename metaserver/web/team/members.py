@@ -19,6 +19,7 @@ from metaserver.web.ui.forms import Form, Wording
 
 ROLES = Wording(
     choices=[("organiser", "everything"), ("curator", "ask servers about articles")],
+    help="Curators are of the whole hub, organisers of that or of one challenge.",
 )
 OF_CHALLENGE = [("organiser", "everything of the challenge")]
 """The roles that the organiser of one challenge gives."""
