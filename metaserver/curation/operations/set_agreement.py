@@ -159,13 +159,15 @@ class SetDisagreements(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SetWork:
-    """The submitted work of a set, by article in the corpus' order, with its seats."""
+    """The submitted work of a set, by article in the corpus' order; `seats` are by article."""
 
     entry: SetEntry
     articles: Sequence[SetArticle]
-    positions: Mapping[str, int]
-    tokens: Mapping[str, Sequence[int]]  # of an article's curators, by seat
-    curations: Mapping[str, Sequence[str | None]]  # theirs, likewise
+    seats: Mapping[str, Sequence[SeatEntry]]
+
+    def makes_gold(self, token_id: int | None, article: str) -> bool:
+        """Return whether a token is that of one of the two curators who make an article's gold."""
+        return token_id in [seat.token_id for seat in self.seats[article][:2]]
 
 
 @operation("CurationSets.agreement", "GET /curation-sets/{set}/agreement/{task}", Role.CURATOR)
@@ -251,12 +253,12 @@ async def rule(hub: HubContext, caller: Caller, request: NewRuling) -> None:
     if disagreement is None:
         message = "the two curators do not differ on it, or your own curation is not submitted"
         raise RefusedError(Refusal.UNKNOWN, message, field="item")
-    if caller.token_id in work.tokens[request.article][:2] and not entry.plan.own:
+    if work.makes_gold(caller.token_id, request.article) and not entry.plan.own:
         message = f"token {caller.token_id} curated these articles; another person adjudicates"
         raise RefusedError(Refusal.NOT_YOURS, message)
     ruling = RulingEntry(
         task=request.task,
-        position=work.positions[request.article],
+        position=work.seats[request.article][0].position,
         item=question[1],
         choice=request.choice.value,
         outcome=disagreement.outcome(request.choice),
@@ -315,15 +317,7 @@ async def load_work(hub: HubContext, entry: SetEntry, task: str) -> SetWork:
             )
             for position, of_it in by_position.items()
         ],
-        positions={corpus.ids[position]: position for position in by_position},
-        tokens={
-            corpus.ids[position]: [seat.token_id for seat in of_it]
-            for position, of_it in by_position.items()
-        },
-        curations={
-            corpus.ids[position]: [seat.curation for seat in of_it]
-            for position, of_it in by_position.items()
-        },
+        seats={corpus.ids[position]: of_it for position, of_it in by_position.items()},
     )
 
 
@@ -363,17 +357,16 @@ def _names(seats: Sequence[SeatEntry]) -> Mapping[int, str]:
 
 def _is_to_submit(work: SetWork, caller: Caller, article: SetArticle) -> bool:
     """Return whether a caller has an article that is not submitted yet."""
-    seats = enumerate(work.tokens[article.article], start=1)
     return any(
-        token_id == caller.token_id and seat not in article.states for seat, token_id in seats
+        seat.token_id == caller.token_id and seat.seat not in article.states
+        for seat in work.seats[article.article]
     )
 
 
 def _may_see(work: SetWork, caller: Caller, article: str) -> bool:
     """Return whether a caller may see the two decisions on an article."""
     plan = work.entry.plan
-    is_own = caller.token_id in work.tokens[article][:2]
-    return not is_own or plan.own or not plan.blind
+    return plan.own or not plan.blind or not work.makes_gold(caller.token_id, article)
 
 
 def _names_of(
@@ -397,10 +390,11 @@ async def _all_shown(
     corpus = hub.phase(work.entry.phase).corpus
     by_article = {article.article: article for article in work.articles}
     for article, of_it in groupby(listed, key=lambda disagreement: disagreement.article):
-        at = work.positions[article]
+        seats = work.seats[article]
+        at = seats[0].position
         [text] = await hub.store.article_texts(corpus.id, range(at, at + 1))
-        is_judge = reads_curations(work.entry, caller, work.tokens[article])
-        keys = work.curations[article] if is_judge else ("", "")
+        is_judge = reads_curations(work.entry, caller, [seat.token_id for seat in seats])
+        keys = [seat.curation if is_judge else "" for seat in seats[:2]]
         for disagreement in of_it:
             yield _shown(disagreement, by_article[article], text, keys, rulings_made)
 

@@ -106,8 +106,8 @@ async def report(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetGold
     servers: Mapping[str, int] = {}
     if isinstance(merged_gold.gold, ItemGold):  # an article's class is proposed by every server
         proposed = {
-            article: await proposals(hub, running, article, position, request.task)
-            for article, position in work.positions.items()
+            article: await proposals(hub, running, seats[0].position, request.task)
+            for article, seats in work.seats.items()
         }
         pool = await asyncio.to_thread(pool_report, merged_gold.gold, proposed)
         servers, items = pool.servers, sum(map(len, merged_gold.gold.items.values()))
@@ -181,10 +181,10 @@ async def _ruled(
         for one in questions:
             decided = one, rulings[one.question][0]
             by_article.setdefault(one.article, {})[one.task, one.item] = decided
-    pairs = [(article.article, work.curations[article.article]) for article in work.articles]
+    pairs = {name: (seats[0].curation, seats[1].curation) for name, seats in work.seats.items()}
     return [
         ruled(made[first], made[second], by_article.get(article, {}))
-        for article, (first, second, *_) in pairs
+        for article, (first, second) in pairs.items()
         if first and second and {first, second} <= made.keys()
     ]
 

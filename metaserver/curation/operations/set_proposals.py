@@ -59,7 +59,7 @@ async def stored_basis(
 
 
 async def proposals(
-    hub: HubContext, running: RunningPhase, article: str, position: int, task: str
+    hub: HubContext, running: RunningPhase, position: int, task: str
 ) -> Mapping[tuple[str, ...], Sequence[ServerName]]:
     """Return the servers of a phase that proposed each item of a task (INT, IPT)."""
     by_item: dict[tuple[str, ...], list[ServerName]] = {}
