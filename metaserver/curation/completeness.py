@@ -39,26 +39,26 @@ def missing(curation: FinishedCuration) -> Sequence[MissingField]:
     if not observations:
         return []
     publication = curation.article.publication
-    found = [MissingField(rules="MIMIx", field="pmid")] if not publication.ids else []
+    lacking = [MissingField(rules="MIMIx", field="pmid")] if not publication.ids else []
     if publication.ids and not publication.pmid:
-        found.append(MissingField(rules="IMEx", field="pmid"))
-    found += [
+        lacking.append(MissingField(rules="IMEx", field="pmid"))
+    lacking += [
         MissingField(rules="IMEx", field=field)
         for field in ("author", "year", "journal")
         if not getattr(publication, field)
     ]
     place, last = 0, None
-    for one in observations:
-        place = place + 1 if one.pair is last else 1
-        last = one.pair
-        found += _of_experiment(curation, one, place)
-    return found
+    for observation in observations:
+        place = place + 1 if observation.pair is last else 1
+        last = observation.pair
+        lacking += _of_experiment(curation, observation, place)
+    return lacking
 
 
 def _of_experiment(
-    curation: FinishedCuration, one: Observation, place: int
+    curation: FinishedCuration, observation: Observation, place: int
 ) -> Iterator[MissingField]:
-    item, experiment = one.pair.item, one.experiment
+    item, experiment = observation.pair.item, observation.experiment
     lacking: list[tuple[Rules, str]] = []
     if not experiment.method:
         lacking.append(("MIMIx", "method"))
@@ -66,7 +66,7 @@ def _of_experiment(
         lacking.append(("MIMIx", "type"))
     if experiment.host is None:
         lacking.append(("MIMIx", "host"))
-    if not any(curation.evidence_of(one.pair, experiment)):
+    if not any(curation.evidence_of(observation.pair, experiment)):
         lacking.append(("IMEx", "evidence"))
     if not experiment.figure:
         lacking.append(("IMEx", "figure"))

@@ -78,13 +78,14 @@ class Vocabulary:
                 children.setdefault(parent, []).append(entry.term.id)
         result = {}
         for root in ROOTS.values():
-            known, remaining = {root}, [root]
+            below, remaining = {root}, [root]
             while remaining:
-                new = [one for one in children.get(remaining.pop(), ()) if one not in known]
-                known.update(new)
-                remaining.extend(new)
-            terms = (self.entries[one].term for one in known - {root})
-            result[root] = {one.id: one for one in sorted(terms, key=lambda one: one.name.lower())}
+                further = [key for key in children.get(remaining.pop(), ()) if key not in below]
+                below.update(further)
+                remaining.extend(further)
+            terms = (self.entries[key].term for key in below - {root})
+            ordered = sorted(terms, key=lambda term: term.name.lower())
+            result[root] = {term.id: term for term in ordered}
         return result
 
     def under(self, root: str) -> Mapping[str, Term]:
@@ -97,16 +98,17 @@ class Vocabulary:
 
     def ancestors(self, key: str) -> Iterator[str]:
         """Yield a term's id and those above it, the nearest first."""
-        known, level = {key}, [key]
+        visited, level = {key}, [key]
         while level:
             yield from level
             above = [
                 parent
-                for one in level
-                for parent in (self.entries[one].parents if one in self.entries else ())
+                for term in level
+                if term in self.entries
+                for parent in self.entries[term].parents
             ]
-            level = [one for one in dict.fromkeys(above) if one not in known]
-            known.update(level)
+            level = [term for term in dict.fromkeys(above) if term not in visited]
+            visited.update(level)
 
     def search(self, root: str, words: str, *, limit: int = 20) -> Sequence[Entry]:
         """Return the terms of a branch with words in a name: the same, at its start, as words, in.
@@ -129,19 +131,19 @@ class Vocabulary:
 
         Names are those of the term and its synonyms; other texts are returned as they are.
         """
-        wanted, known = folded(name), self._by_name[root]
-        if not wanted or wanted in known:
-            return known.get(wanted, name)
-        begun = {key for one, key in known.items() if one.startswith(wanted)}
-        return begun.pop() if len(begun) == 1 else name
+        wanted, by_name = folded(name), self._by_name[root]
+        if not wanted or wanted in by_name:
+            return by_name.get(wanted, name)
+        keys = {key for full_name, key in by_name.items() if full_name.startswith(wanted)}
+        return keys.pop() if len(keys) == 1 else name
 
     @cached_property
     def _by_name(self) -> Mapping[str, Mapping[str, str]]:
         result = {}
         for root in self._branches:
             entries = self.branch(root)
-            synonyms = {folded(name): one.term.id for one in entries for name in one.synonyms}
-            result[root] = synonyms | {folded(one.term.name): one.term.id for one in entries}
+            synonyms = {folded(name): entry.term.id for entry in entries for name in entry.synonyms}
+            result[root] = synonyms | {folded(entry.term.name): entry.term.id for entry in entries}
         return result
 
     def proposed(self, root: str, sentence: str, *, limit: int = 3) -> Sequence[Entry]:
@@ -153,11 +155,11 @@ class Vocabulary:
         result = []
         for key in self.under(root):
             entry = self.entries[key]
-            names = [one for one in map(_stemmed, entry.names) if len(one) > 2]
-            here = [one for one in names if f" {one} " in words]
+            names = [name for name in map(_stemmed, entry.names) if len(name) > 2]
+            here = [name for name in names if f" {name} " in words]
             if here:
                 result.append((-max(map(len, here)), entry.term.name, entry))
-        return [entry for *_, entry in sorted(result, key=lambda one: one[:2])[:limit]]
+        return [entry for *_, entry in sorted(result, key=lambda ranking: ranking[:2])[:limit]]
 
 
 _UNLIKE = 4
@@ -268,11 +270,11 @@ def _entry(path: Path, number: int, stanza: Iterable[tuple[str, str]]) -> Entry 
     if not _ID.fullmatch(key):
         return None
     names = list(dict.fromkeys((name, *synonyms)))
-    wrong = [one for one in names if not 0 < len(one) <= LONGEST_NAME or not one.isprintable()]
+    wrong = [text for text in names if not 0 < len(text) <= LONGEST_NAME or not text.isprintable()]
     if wrong or len(names) > MOST_NAMES:
         message = f"{key}: expected at most {MOST_NAMES} names of 1 to {LONGEST_NAME} characters"
         raise InputError(path, message, line=number)
-    above = tuple(one for one in dict.fromkeys(parents) if _ID.fullmatch(one))
+    above = tuple(parent for parent in dict.fromkeys(parents) if _ID.fullmatch(parent))
     if len(above) > MOST_PARENTS:
         raise InputError(path, f"{key}: more than {MOST_PARENTS} parents", line=number)
     return Entry(term=Term(key, name), parents=above, synonyms=tuple(names[1:]))
@@ -283,8 +285,8 @@ def to_table(vocabulary: Vocabulary) -> str:
     origin = "the PSI-MI controlled vocabulary (HUPO-PSI/psi-mi-CV, CC BY 4.0)"
     lines = [f"# Ids, names, parents and synonyms of {origin} of {vocabulary.version}"]
     for key in sorted(vocabulary.entries):
-        one = vocabulary.entries[key]
-        lines.append("\t".join((key, one.term.name, " ".join(one.parents), *one.synonyms)))
+        entry = vocabulary.entries[key]
+        lines.append("\t".join((key, entry.term.name, " ".join(entry.parents), *entry.synonyms)))
     return "\n".join(lines) + "\n"
 
 
@@ -318,9 +320,9 @@ YEAR = Term("MI:0886", "publication year")
 _in_use: list[Vocabulary] = []
 
 
-def use(new: Vocabulary | None) -> None:
+def use(vocabulary: Vocabulary | None) -> None:
     """Use a vocabulary in this process; None: the hub's own."""
-    _in_use[:] = [] if new is None else [new]
+    _in_use[:] = [] if vocabulary is None else [vocabulary]
 
 
 def terms() -> Vocabulary:
@@ -345,7 +347,7 @@ def type_by_rule(method: str) -> Term:
     the enzyme's assay; a picture shows colocalization; all else is a physical association.
     """
     rules = _rules()
-    ruled = (rules[one] for one in terms().ancestors(method) if one in rules)
+    ruled = (rules[key] for key in terms().ancestors(method) if key in rules)
     return types().get(next(ruled, ""), PHYSICAL_ASSOCIATION)
 
 
