@@ -90,6 +90,11 @@ def test_an_article_by_keyboard_alone(hub: CuratorHub, visits: Visits) -> None:
         if number == 1:
             keys.press("r")
             expect(page.get_by_role("dialog")).to_contain_text("Why is")
+            begin, end = page.evaluate(
+                "[document.querySelector('#chooser').getBoundingClientRect().left,"
+                " document.querySelector('#article').getBoundingClientRect().right]"
+            )
+            assert begin > end  # it is beside the article
             keys.press("f")
         else:
             keys.press("x" if number % 5 == 1 else "a")
