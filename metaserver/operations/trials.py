@@ -210,11 +210,9 @@ async def _text(
     title = " ".join(request.title.split())
     if not request.article:
         if not request.text:
-            raise RefusedError(
-                Refusal.INVALID,
-                "is required, unless you choose an article of a phase",
-                field="text",
-            )
+            given = any(_is_given(hub, one) for one in hub.seen_phases(caller))
+            unless = ", unless you choose an article of a training phase" if given else ""
+            raise RefusedError(Refusal.INVALID, f"is required{unless}", field="text")
         return f"{title}\n{request.text}" if title else request.text
     if title or request.text:
         message = (
