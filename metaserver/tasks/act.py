@@ -18,10 +18,9 @@ from metaserver.base.records import ArticleId, TaskName
 from metaserver.exchange.wire.contract import Report, read
 from metaserver.exchange.wire.usual import CONFIDENCE, SPACE
 from metaserver.exchange.wire.validation import Vocabulary
-from metaserver.tasks import scores
 from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.result_files import read_result_file
-from metaserver.tasks.scores import TaskScorer, Values, read_gold
+from metaserver.tasks.scores import ListTask, TaskScorer, Values
 from scoring import (
     ActGold,
     ActScorecard,
@@ -64,15 +63,11 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArticleClassification:
+class ArticleClassification(ListTask):
     """The task ACT."""
 
-    name: TaskName
-    title: str
-    key: str
     columns: tuple[Column, ...] = COLUMNS
     order: tuple[str, ...] = ("auc_ipr", "mcc")
-    resampling: str = scores.RESAMPLING
     resampled: tuple[str, ...] = ACT_MEASURES
     level: str = "rank"
 
@@ -116,18 +111,9 @@ class ArticleClassification:
         """Return the classification: relevant or not, and the confidence."""
         return payload[:2]
 
-    def read_gold(self, path: Path) -> Gold:
-        """Read a gold file; raises `InputError` that names file and line."""
-        return read_gold(Task.ACT, path)
-
     def scorer(self, gold: Gold) -> TaskScorer:
         """Return an empty scorer for a run against `gold`."""
         return TaskScorer(RunScorer(Task.ACT, gold, digest=False), gold, _answer, _values)
-
-    intervals = staticmethod(scores.intervals)
-    by_article = staticmethod(scores.by_article)
-    paired = staticmethod(scores.paired)
-    levels = staticmethod(scores.levels)
 
     def within(self, gold: ActGold, articles: Collection[ArticleId]) -> ActGold:
         """Return the gold for these articles only."""
@@ -136,10 +122,6 @@ class ArticleClassification:
             article: truth for article, truth in gold.relevant.items() if article in kept_articles
         }
         return gold if len(relevant) == len(gold) else replace(gold, relevant=relevant)
-
-    def gold_articles(self, gold: ActGold) -> Collection[ArticleId]:
-        """Return the articles that the gold has."""
-        return [ArticleId(article) for article in gold.relevant]
 
     def labels(self, gold: ActGold) -> Mapping[ArticleId, frozenset[str]]:
         """Return each article's class."""

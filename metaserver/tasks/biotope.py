@@ -12,30 +12,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metaserver.base.boards import Column, RunIntervals, Score
+from metaserver.base.boards import Column, Score
 from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId, Problem, TaskName
 from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.result_files import (
     GOLD_LIMITS,
     MAX_PROBLEMS,
-    RUN_LIMITS,
     ResampledRun,
     WholeRunScorer,
     WholeRunTask,
     fault,
-    faults,
     gold_error,
-    intervals,
-    refused,
-    undefined,
+    read_unzipped,
     unzipped,
 )
+from metaserver.tasks.scores import undefined
 from scoring import SCORER_VERSION, FileProblem, FormatError
 from scoring.alignment import Span, most_own_overlaps
 from scoring.bacteria_biotope import SCHEMA, BiotopeScorecard, SubTask, evaluate
 from scoring.biotope_categories import BACTERIA, HABITAT
-from scoring.intervals import RESAMPLES
 from scoring.knowledge_base import facts
 from scoring.ontology import Ontology, read_ontology
 from scoring.standoff import (
@@ -131,22 +127,11 @@ def _ontology(folder: Path, path: Path) -> Ontology:
     return read_ontology(files[0])
 
 
-def read_run(path: Path, gold: BiotopeGold) -> RunFile:
-    """Read a run's zip, which is not trusted; all its faults are reported by file and line."""
-    try:
-        with unzipped(path, RUN_LIMITS) as folder:
-            if folder == path:
-                message = "not a zip; expected a zip of .a2 files"
-                return RunFile(faults=[Problem(path="the file", message=message)])
-            try:
-                return _checked(folder, gold)
-            except FormatError as error:
-                return RunFile(faults=faults(error, folder))
-    except InputError as error:
-        return RunFile(faults=refused(error, path))
-
-
-def _checked(folder: Path, gold: BiotopeGold) -> RunFile:
+def _read(path: Path, gold: BiotopeGold, folder: Path) -> RunFile:
+    """Read a run's zip, which was unpacked into a folder."""
+    if folder == path:
+        message = "not a zip; expected a zip of .a2 files"
+        return RunFile(faults=[Problem(path="the file", message=message)])
     files = [file for file in folder.rglob("*.a2") if not file.name.startswith(".")]
     lines = sum(file.read_bytes().count(b"\n") for file in files if file.is_file())
     if not files or lines > MOST_LINES:
@@ -262,19 +247,11 @@ class MeasureColumn(NamedTuple):
 class BiotopeTask(WholeRunTask):
     """A sub-task of BB3; `shown` are its columns, the measure that orders the board first."""
 
-    name: TaskName
-    title: str
     subtask: SubTask
     shown: tuple[MeasureColumn, ...]
     upload: str = "a zip of .a2 files"
     items: str = "articles"
-    level: str = ""
     command: str = "scoring bb --tests"
-
-    @property
-    def resampling(self) -> str:
-        """How intervals are made."""
-        return f"{RESAMPLES:,} resamples of the {self.items}, seed 2009"
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -296,7 +273,7 @@ class BiotopeTask(WholeRunTask):
 
     def read_upload(self, path: Path, gold: BiotopeGold) -> RunFile:
         """Read a zip of `.a2` files; a fault's path is a file and its line."""
-        return read_run(path, gold)
+        return read_unzipped(path, partial(_read, path, gold))
 
     def gold_articles(self, gold: BiotopeGold) -> Collection[str]:
         """Return the gold's articles."""
@@ -306,12 +283,6 @@ class BiotopeTask(WholeRunTask):
         """Return a run's events, categories or facts in canonical form."""
         written = {str(article): text for article, text in payloads.items()}
         return counted(self.subtask, gold, written)
-
-    def intervals(
-        self, _gold: BiotopeGold, cards: Mapping[str, ResampledRun], _measure: str
-    ) -> Mapping[str, RunIntervals]:
-        """Return the intervals for each run's first measure and rank."""
-        return intervals(cards, rising=self.columns[0].rising)
 
     def labels(self, gold: BiotopeGold) -> Mapping[ArticleId, frozenset[str]]:
         """Return each article's annotations as texts."""

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from metaserver.base.boards import Column, RunIntervals, Score
+from metaserver.base.boards import Column, Score
 from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId, Problem, TaskName
 from metaserver.tasks.ner import COLUMNS, values_of
@@ -24,16 +24,13 @@ from metaserver.tasks.result_files import (
     ResampledRun,
     WholeRunScorer,
     WholeRunTask,
-    faults,
     gold_error,
-    intervals,
-    refused,
-    undefined,
+    read_unzipped,
     unzipped,
 )
+from metaserver.tasks.scores import undefined
 from scoring import SCORER_VERSION, FormatError
 from scoring.alignment import Span, most_own_overlaps
-from scoring.intervals import RESAMPLES
 from scoring.semeval_files import MentionCorpus, parse_offsets, read_ner_gold, read_ner_run
 from scoring.semeval_ner import Criterion, MentionSpan, evaluate
 
@@ -65,16 +62,12 @@ class DrugNameGold:
 class DrugNames(WholeRunTask):
     """The task DDI-NER."""
 
-    name: TaskName
-    title: str
     columns: tuple[Column, ...] = (
         *COLUMNS,
         Column(key="macro_f", heading="F macro", help="Mean strict F-score of the four types"),
     )
     order: tuple[str, ...] = ("strict_f", "exact_f")
     upload: str = "a table (sentence, charOffset, text, type), or XML, also as a zip"
-    resampling: str = f"{RESAMPLES:,} resamples of the documents, seed 2009"
-    level: str = ""
     items: str = "documents"
     command: str = "scoring ner --tests"
 
@@ -95,14 +88,7 @@ class DrugNames(WholeRunTask):
 
     def read_upload(self, path: Path, gold: DrugNameGold) -> RunFile:
         """Read a run; a fault's path is its line and column."""
-        try:
-            with unzipped(path, RUN_LIMITS) as root:
-                try:
-                    return _checked(root, gold)
-                except FormatError as error:
-                    return RunFile(faults=faults(error, root))
-        except InputError as error:
-            return RunFile(faults=refused(error, path))
+        return read_unzipped(path, partial(_checked, gold))
 
     def gold_articles(self, gold: DrugNameGold) -> Collection[str]:
         """Return the gold's documents."""
@@ -113,12 +99,6 @@ class DrugNames(WholeRunTask):
     ) -> Mapping[str, object]:
         """Return each document's names, in a fixed order."""
         return {str(article): sorted(names) for article, names in payloads.items() if names}
-
-    def intervals(
-        self, _gold: DrugNameGold, cards: Mapping[str, ResampledRun], _measure: str
-    ) -> Mapping[str, RunIntervals]:
-        """Return the intervals for each run's strict F-score and rank."""
-        return intervals(cards, rising=False)
 
     def labels(self, gold: DrugNameGold) -> Mapping[ArticleId, frozenset[str]]:
         """Return each document's mentions: sentence, inclusive offsets, type."""
@@ -150,7 +130,7 @@ class DrugNames(WholeRunTask):
         )
 
 
-def _checked(root: Path, gold: DrugNameGold) -> RunFile:
+def _checked(gold: DrugNameGold, root: Path) -> RunFile:
     files = [file for file in root.rglob("*.xml") if file.is_file()] if root.is_dir() else [root]
     contents = [file.read_bytes() for file in files]
     size = sum(map(len, contents))

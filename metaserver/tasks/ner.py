@@ -32,6 +32,7 @@ from metaserver.tasks.scores import (
     decoded,
     input_error,
     paired_by_bootstrap,
+    undefined,
 )
 from scoring import SCORER_VERSION, FormatError
 from scoring.cells import FORMULA, inert
@@ -224,14 +225,9 @@ class NerScorer:
             "articles_scored": len(self._answered),
             "articles_in_gold": len(self._gold.articles),
         }
-        values = values_of(card)
-        if not self._answered:
-            values = {
-                key: value if isinstance(value, int) else None for key, value in values.items()
-            }
         signature = f"NER|articles:all|version:{SCORER_VERSION}"
         return Score(
-            values=values,
+            values=undefined(values_of(card), answered=bool(self._answered)),
             **articles,
             articles_counted=len(counts),
             curve=(),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from metaserver.base.boards import Column, RunIntervals, Score
+from metaserver.base.boards import Column, Score
 from metaserver.base.errors import InputError
 from metaserver.base.records import ArticleId, TaskName
 from metaserver.tasks.plugin import RunFile
@@ -22,10 +22,8 @@ from metaserver.tasks.result_files import (
     WholeRunScorer,
     WholeRunTask,
     faults,
-    intervals,
-    undefined,
 )
-from metaserver.tasks.scores import input_error
+from metaserver.tasks.scores import input_error, undefined
 from scoring import SCORER_VERSION, FormatError
 from scoring.pair_files import read_confidences, read_labels
 from scoring.ppi3d import RESAMPLES, evaluate, scores_on_resamples
@@ -46,13 +44,10 @@ COLUMNS = (
 class PairPrediction(WholeRunTask):
     """The task PPI-3D."""
 
-    name: TaskName
-    title: str
     columns: tuple[Column, ...] = COLUMNS
     order: tuple[str, ...] = ("score", "auroc")
     upload: str = "a table (pair, confidence) with every pair"
     resampling: str = f"{RESAMPLES:,} resamples of the pairs, seed 2009"
-    level: str = ""
     items: str = "pairs"
     command: str = "scoring ppi3d --tests"
     largest: int = field(default=MOST_PAIRS, repr=False)
@@ -89,12 +84,6 @@ class PairPrediction(WholeRunTask):
         """Return each pair's place by its confidence: only their order counts."""
         ordered = sorted(payloads, key=lambda pair: (payloads[pair], pair))
         return {str(pair): place for place, pair in enumerate(ordered)}
-
-    def intervals(
-        self, _gold: Mapping[str, bool], cards: Mapping[str, ResampledRun], _measure: str
-    ) -> Mapping[str, RunIntervals]:
-        """Return the intervals for each run's score and rank."""
-        return intervals(cards, rising=False)
 
     def labels(self, gold: Mapping[str, bool]) -> Mapping[ArticleId, frozenset[str]]:
         """Return whether each pair interacts."""

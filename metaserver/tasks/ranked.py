@@ -15,14 +15,13 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from metaserver.base.boards import Column
 from metaserver.base.lanes import HitAside
-from metaserver.base.records import ArticleId, TaskName
+from metaserver.base.records import ArticleId
 from metaserver.exchange.wire.contract import Report, check_optional, read, read_member
 from metaserver.exchange.wire.usual import HitColumns, HitPattern
 from metaserver.exchange.wire.validation import Vocabulary
-from metaserver.tasks import scores
 from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.result_files import EVIDENCE, read_result_file
-from metaserver.tasks.scores import TaskScorer, Values, read_gold
+from metaserver.tasks.scores import ListTask, TaskScorer, Values
 from metaserver.uniprot import Release
 from metaserver.uniprot.verdicts import Ruling
 from metaserver.uniprot.views import gold_species
@@ -155,17 +154,13 @@ class _Sent(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankedTask:
+class RankedTask(ListTask):
     """The task INT or IPT: `fields` are the members with accessions, `optional` the others."""
 
-    name: TaskName
-    title: str
-    key: str
     fields: tuple[str, ...]
     optional: Mapping[str, type]
     columns: tuple[Column, ...] = COLUMNS
     order: tuple[str, ...] = ("auc_ipr", "f_score")
-    resampling: str = scores.RESAMPLING
     resampled: tuple[str, ...] = ITEM_MEASURES
     level: str = "AUC iP/R"
 
@@ -246,10 +241,6 @@ class RankedTask:
         names = (*self.fields, "rank", "confidence")
         return [dict(zip(names, hit, strict=True)) for hit in payload]
 
-    def read_gold(self, path: Path) -> Gold:
-        """Read a gold file; raises `InputError` that names file and line."""
-        return read_gold(Task(self.name), path)
-
     def scorer(self, gold: Gold) -> TaskScorer:
         """Return an empty scorer for a run against `gold`."""
         scorer = RunScorer(Task(self.name), gold, digest=False)
@@ -265,11 +256,6 @@ class RankedTask:
 
         return {view.name: partial(scorer, view) for view in release_views(gold, release)}
 
-    intervals = staticmethod(scores.intervals)
-    by_article = staticmethod(scores.by_article)
-    paired = staticmethod(scores.paired)
-    levels = staticmethod(scores.levels)
-
     def within(self, gold: ItemGold, articles: Collection[ArticleId]) -> ItemGold:
         """Return the gold for these articles only."""
         kept_articles = frozenset[str](articles)
@@ -277,10 +263,6 @@ class RankedTask:
             article: items for article, items in gold.items.items() if article in kept_articles
         }
         return gold if len(items) == len(gold) else replace(gold, items=items)
-
-    def gold_articles(self, gold: ItemGold) -> Collection[ArticleId]:
-        """Return the articles that the gold has."""
-        return [ArticleId(article) for article in gold.items]
 
     def accessions(self, gold: ItemGold) -> Collection[str]:
         """Return the gold's accessions, each once."""

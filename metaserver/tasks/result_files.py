@@ -17,14 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 import scoring
-from metaserver.base.boards import ArticleLevel, PairedRuns, RunIntervals, Score
+from metaserver.base.boards import (
+    ArticleLevel,
+    Column,
+    PairedRuns,
+    RunIntervals,
+    Score,
+    column_named,
+)
 from metaserver.base.errors import InputError
 from metaserver.base.lanes import HitAside
-from metaserver.base.records import ArticleId, Problem
+from metaserver.base.records import ArticleId, Problem, TaskName
 from metaserver.corpus.files import ZipLimits, unpack
 from metaserver.exchange.wire.contract import Report
 from metaserver.tasks.plugin import Payload, RunFile
-from metaserver.tasks.scores import MeasuredRun, paired_by_bootstrap
+from metaserver.tasks.scores import RESAMPLES, SEED, MeasuredRun, paired_by_bootstrap
 from scoring import Answer, FileProblem, FormatError, Task
 from scoring.intervals import LEVEL, bounds_of
 from scoring.rows import RESULT_COLUMNS
@@ -152,9 +159,17 @@ def unzipped(path: Path, limits: ZipLimits) -> Iterator[Path]:
         yield folder
 
 
-def refused(error: InputError, path: Path) -> Sequence[Problem]:
-    """Return the fault of an upload that cannot be opened, without the hub's own path."""
-    return [Problem(path=error.place.replace(str(path), "the file"), message=error.message)]
+def read_unzipped(path: Path, read: Callable[[Path], RunFile]) -> RunFile:
+    """Read an upload, a file or the folder of a zip, whose faults are by file and line."""
+    try:
+        with unzipped(path, RUN_LIMITS) as root:
+            try:
+                return read(root)
+            except FormatError as error:
+                return RunFile(faults=faults(error, root))
+    except InputError as error:  # it cannot be opened; the hub's own path is not shown
+        place = error.place.replace(str(path), "the file")
+        return RunFile(faults=[Problem(path=place, message=error.message)])
 
 
 def faults(error: FormatError, root: Path) -> Sequence[Problem]:
@@ -194,8 +209,24 @@ Values: TypeAlias = NDArray[np.float64]
 _TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 
 
+@dataclass(frozen=True, kw_only=True)
 class WholeRunTask(ABC):
-    """What tasks whose runs are evaluated as a whole have in common."""
+    """What tasks whose runs are evaluated as a whole have in common.
+
+    `items` are resampled: "articles"; `command` tests runs as `paired` does.
+    """
+
+    name: TaskName
+    title: str
+    upload: str
+    items: str
+    command: str
+    level: str = ""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[Column, ...]:
+        """The board's columns, left to right."""
 
     @property
     @abstractmethod
@@ -203,14 +234,9 @@ class WholeRunTask(ABC):
         """The column keys by which the board is ordered."""
 
     @property
-    @abstractmethod
-    def items(self) -> str:
-        """What is resampled: "articles"."""
-
-    @property
-    @abstractmethod
-    def command(self) -> str:
-        """The command that tests runs as `paired` does."""
+    def resampling(self) -> str:
+        """How intervals are made."""
+        return f"{RESAMPLES:,} resamples of the {self.items}, seed {SEED}"
 
     @property
     def resampled(self) -> tuple[str, ...]:
@@ -220,6 +246,12 @@ class WholeRunTask(ABC):
     def levels(self, _gold: Any, _cards: Mapping[str, ResampledRun]) -> Sequence[ArticleLevel]:
         """Return no levels: articles have no scores of their own."""
         return []
+
+    def intervals(
+        self, _gold: Any, cards: Mapping[str, ResampledRun], _measure: str
+    ) -> Mapping[str, RunIntervals]:
+        """Return the intervals for each run's first measure and rank."""
+        return intervals(cards, rising=column_named(self.columns, self.order[0]).rising)
 
     def by_article(
         self, _gold: Any, card: ResampledRun, _measure: str
@@ -324,10 +356,3 @@ def _ranks(table: Values) -> NDArray[np.int64]:
     columns = zip(ordered.T, table.T, strict=True)
     ranks = [1 + np.searchsorted(column, values, side="left") for column, values in columns]
     return np.array(ranks, dtype=np.int64).T
-
-
-def undefined(score: Mapping[str, Any], *, answered: bool) -> Mapping[str, float | int | None]:
-    """Return a board's values, without measures if nothing was answered."""
-    if answered:
-        return score
-    return {key: value if isinstance(value, int) else None for key, value in score.items()}

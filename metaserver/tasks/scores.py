@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -22,7 +22,7 @@ from metaserver.base.boards import (
     Score,
 )
 from metaserver.base.errors import InputError
-from metaserver.base.records import ArticleId
+from metaserver.base.records import ArticleId, TaskName
 from metaserver.base.structs import convert
 from metaserver.tasks.plugin import Payload
 from scoring import (
@@ -187,20 +187,19 @@ Values: TypeAlias = Mapping[str, float | int | None]
 NO_CONFIDENCE = np.zeros(0)
 
 
-def read_gold(task: Task, path: Path) -> Gold:
-    """Read a gold file; raises `InputError` with the first problem and the number of others."""
-    try:
-        return scoring.read_gold(task, path)
-    except FormatError as error:
-        raise input_error(error) from error
-
-
 def input_error(error: FormatError) -> InputError:
     """Return a gold file's error: the first problem, and the number of further problems."""
     first = error.problems[0]
     column = f"column {first.column}: " if first.column else ""
     more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
     return InputError(first.file, f"{column}{first.message}{more}", line=first.line or None)
+
+
+def undefined(score: Mapping[str, Any], *, answered: bool) -> Values:
+    """Return a board's values, without measures if nothing was answered."""
+    if answered:
+        return score
+    return {key: value if isinstance(value, int) else None for key, value in score.items()}
 
 
 class AnswerScorer(Protocol):
@@ -311,13 +310,8 @@ class TaskScorer:
         """
         card = self._scorer.scorecard(counted)
         answered = card.articles_scored if counted is None else self._scorer.answered
-        values = self._values(card)
-        if not answered:
-            values = {
-                key: value if isinstance(value, int) else None for key, value in values.items()
-            }
         return Score(
-            values=values,
+            values=undefined(self._values(card), answered=bool(answered)),
             articles_scored=answered,
             articles_in_gold=card.articles_in_gold,
             articles_counted=_counted(card, counted),
@@ -487,3 +481,29 @@ def _answered(gold: Gold, card: Scorecard) -> Sequence[str]:
         return [gold.articles[place] for place in card.ranked.tolist()]
     assert isinstance(card, ItemScorecard)
     return [article for article, score in card.articles.items() if score.auc_ipr is not None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListTask:
+    """What INT, IPT and ACT have in common: gold of the evaluator, and how runs are compared."""
+
+    name: TaskName
+    title: str
+    key: str
+    resampling: str = RESAMPLING
+
+    def read_gold(self, path: Path) -> Gold:
+        """Read a gold file; `InputError` has the first problem and the number of others."""
+        try:
+            return scoring.read_gold(Task(self.name), path)
+        except FormatError as error:
+            raise input_error(error) from error
+
+    def gold_articles(self, gold: Gold) -> Collection[ArticleId]:
+        """Return the articles that the gold has."""
+        return [ArticleId(article) for article in gold.articles]
+
+    intervals = staticmethod(intervals)
+    by_article = staticmethod(by_article)
+    paired = staticmethod(paired)
+    levels = staticmethod(levels)
