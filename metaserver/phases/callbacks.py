@@ -38,7 +38,7 @@ TRIES = 10  # ids that are tried; one in thousands is taken
 
 
 class CallbackDesk:
-    """A hub's open communications; implements"""
+    """A hub's open communications: those that wait, and those that are called."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
         self._store = store

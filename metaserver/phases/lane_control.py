@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -63,13 +63,10 @@ class LaneController:
 
         `RefusedError` if the phase is not open, or an organiser has suspended the lane.
         """
-        async with self.lock:
-            async with self._store.writing() as connection:
-                await self._require_open(connection, running, registered)
-                await self._set(connection, running, registered, Control.RUNNING, due=True)
-                await note(connection)
-            await running.reload(Part.SERVERS, registered.server.name)
-            await self.carry_out_orders()
+        async with self._ordering(running, registered) as connection:
+            await self._require_open(connection, running, registered)
+            await self._set(connection, running, registered, Control.RUNNING, due=True)
+            await note(connection)
 
     async def start_next(
         self, running: RunningPhase, registered: RegisteredServer, note: AuditWriter
@@ -79,17 +76,13 @@ class LaneController:
         `RefusedError` also if it is running already.
         """
         key = running.key(registered)
-        async with self.lock:
-            await self.carry_out_orders()  # a lane that has just ended is released
-            async with self._store.writing() as connection:
-                control = await self._require_open(connection, running, registered)
-                await stored_servers.set_control(connection, key, control.control, control.note)
-                if await leases.is_busy(connection, key.phase_id, key.server_id):
-                    raise RefusedError(Refusal.STATE, "it is at work: pause it first")
-                await leases.order(connection, key, due=True, allowance=1)
-                await note(connection)
-            await running.reload(Part.SERVERS, registered.server.name)
-            await self.carry_out_orders()
+        async with self._ordering(running, registered, first=True) as connection:
+            control = await self._require_open(connection, running, registered)
+            await stored_servers.set_control(connection, key, control.control, control.note)
+            if await leases.is_busy(connection, key.phase_id, key.server_id):
+                raise RefusedError(Refusal.STATE, "it is at work: pause it first")
+            await leases.order(connection, key, due=True, allowance=1)
+            await note(connection)
 
     async def pause(
         self, running: RunningPhase, registered: RegisteredServer, note: AuditWriter
@@ -101,31 +94,22 @@ class LaneController:
         self, running: RunningPhase, registered: RegisteredServer, reason: str, note: AuditWriter
     ) -> None:
         """Send no more articles to a server, and do not let its team start it."""
-        async with self.lock:
-            async with self._store.writing() as connection:
-                await self._set(
-                    connection, running, registered, Control.SUSPENDED, reason, due=False
-                )
-                await note(connection)
-            await running.reload(Part.SERVERS, registered.server.name)
-            await self.carry_out_orders()
+        async with self._ordering(running, registered) as connection:
+            await self._set(connection, running, registered, Control.SUSPENDED, reason, due=False)
+            await note(connection)
 
     async def resume(
         self, running: RunningPhase, registered: RegisteredServer, note: AuditWriter
     ) -> None:
         """Lift a suspension; the lane continues at once if the phase is open."""
-        async with self.lock:
+        async with self._ordering(running, registered) as connection:
+            control = await stored_servers.control(connection, running.key(registered))
+            if control.control is not Control.SUSPENDED:
+                message = "the server is not suspended, so there is nothing to lift"
+                raise RefusedError(Refusal.STATE, message)
             is_open = running.state in OPEN_STATES
-            async with self._store.writing() as connection:
-                control = await stored_servers.control(connection, running.key(registered))
-                if control.control is not Control.SUSPENDED:
-                    raise RefusedError(
-                        Refusal.STATE, "the server is not suspended, so there is nothing to lift"
-                    )
-                await self._set(connection, running, registered, Control.RUNNING, due=is_open)
-                await note(connection)
-            await running.reload(Part.SERVERS, registered.server.name)
-            await self.carry_out_orders()
+            await self._set(connection, running, registered, Control.RUNNING, due=is_open)
+            await note(connection)
 
     async def cancel(
         self, running: RunningPhase, registered: RegisteredServer, by: str, note: AuditWriter
@@ -149,23 +133,20 @@ class LaneController:
         cancel_by: str = "",
     ) -> int:
         """Pause a lane, which stays suspended if it is; return the number of the order."""
-        async with self.lock:
-            async with self._store.writing() as connection:
-                control = await stored_servers.control(connection, running.key(registered))
-                if control.control is not Control.SUSPENDED:
-                    control = LaneControl(control=Control.PAUSED, note="")
-                number = await self._set(
-                    connection,
-                    running,
-                    registered,
-                    control.control,
-                    control.note,
-                    due=False,
-                    cancel_by=cancel_by,
-                )
-                await note(connection)
-            await running.reload(Part.SERVERS, registered.server.name)
-            await self.carry_out_orders()
+        async with self._ordering(running, registered) as connection:
+            control = await stored_servers.control(connection, running.key(registered))
+            if control.control is not Control.SUSPENDED:
+                control = LaneControl(control=Control.PAUSED, note="")
+            number = await self._set(
+                connection,
+                running,
+                registered,
+                control.control,
+                control.note,
+                due=False,
+                cancel_by=cancel_by,
+            )
+            await note(connection)
         return number
 
     async def requeue(
@@ -280,6 +261,22 @@ class LaneController:
             self.holder.wake()
 
     # -- helpers ---------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def _ordering(
+        self, running: RunningPhase, registered: RegisteredServer, *, first: bool = False
+    ) -> AsyncIterator[AsyncConnection]:
+        """Give the transaction of an order to a lane; what it stores is shown and carried out.
+
+        With `first`, earlier orders are carried out before: a lane that has ended is released.
+        """
+        async with self.lock:
+            if first:
+                await self.carry_out_orders()
+            async with self._store.writing() as connection:
+                yield connection
+            await running.reload(Part.SERVERS, registered.server.name)
+            await self.carry_out_orders()
 
     async def _require_open(
         self, connection: AsyncConnection, running: RunningPhase, registered: RegisteredServer

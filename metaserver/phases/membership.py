@@ -255,10 +255,6 @@ class Leader:
         """True while this process leads, as far as it knows."""
         return self._member.is_alone or (self.held is not None and not self._member.is_fenced)
 
-    async def take(self) -> bool:
-        """Lead, if nobody else does; return whether this process leads."""
-        return await self._lead()
-
     async def require(self, connection: AsyncConnection) -> None:
         """Raise `ReplacedError` if this process does not lead, in a write's transaction.
 
@@ -272,7 +268,7 @@ class Leader:
     async def run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Lead whenever nobody else does, and work as long as it lasts, until cancelled."""
         while True:
-            if await self._lead():
+            if await self.take():
                 working = asyncio.create_task(work(), name="leader")
                 try:
                     await self._stay(working)
@@ -286,12 +282,12 @@ class Leader:
         """Go on leading until another process does, or its work has ended by a fault."""
         while not working.done():
             await asyncio.wait([working], timeout=None if self._member.is_alone else TICK_SECONDS)
-            if self._member.is_fenced or not (self._member.is_alone or await self._lead()):
+            if self._member.is_fenced or not (self._member.is_alone or await self.take()):
                 log.info("this process does not lead the hub any more")
                 return
         await working  # raises its fault
 
-    async def _lead(self) -> bool:
+    async def take(self) -> bool:
         """Lead, or go on; return whether this process does."""
         try:
             await self._member.enter()
