@@ -15,18 +15,16 @@ from metaserver.base.structs import convert
 from metaserver.base.usage import DeclaredUsage
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
-from metaserver.operations.fields import GREATEST, Limit, ServerField
-from metaserver.operations.lanes import InLane, InPhase, lane_of, position_of
+from metaserver.operations.fields import GREATEST, Limit
+from metaserver.operations.lanes import InLane, lane_of, position_of
 from metaserver.operations.table import Scope, operation
 
 PAGE = 100
 
 
-class AttemptQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class AttemptQuery(InLane, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A selection of a server's attempts."""
 
-    server: ServerField
-    phase: InPhase = None
     since: Annotated[
         float, Meta(ge=0, description="Only attempts begun at or after this time, in Unix seconds")
     ] = 0.0
@@ -38,10 +36,9 @@ class AttemptQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     limit: Limit = PAGE
 
 
-class OneAttempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class OneAttempt(InLane, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A server's attempt."""
 
-    server: ServerField
     article: Annotated[str, Meta(description="The article's id")]
     number: Annotated[
         int,
@@ -49,7 +46,6 @@ class OneAttempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             ge=1, le=GREATEST, description="The number of the attempt for this article: 1, 2, ..."
         ),
     ]
-    phase: InPhase = None
 
 
 class AttemptDetail(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,8 +80,7 @@ async def attempts(
     hub: HubContext, caller: Caller, request: AttemptQuery
 ) -> Sequence[AttemptDetail]:
     """Return a server's attempts, newest first, with every problem in each answer."""
-    lane = InLane(server=request.server, phase=request.phase)
-    registered, running = await lane_of(hub, caller, lane)
+    registered, running = await lane_of(hub, caller, request)
     newest = await hub.store.newest_attempts(
         running.key(registered),
         registered.server.name,
@@ -107,9 +102,7 @@ async def attempts(
 )
 async def answer(hub: HubContext, caller: Caller, request: OneAttempt) -> RawAnswer:
     """Return an attempt with the raw answer that the server sent."""
-    registered, running = await lane_of(
-        hub, caller, InLane(server=request.server, phase=request.phase)
-    )
+    registered, running = await lane_of(hub, caller, request)
     key, position = running.key(registered), position_of(running, request.article)
     stored = await hub.store.attempt(
         key, registered.server.name, running.corpus, position, request.number

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 
 import msgspec
 
@@ -79,12 +79,12 @@ async def callback_key(hub: HubContext, caller: Caller, request: OneServer) -> C
 
 
 class Callbacks:
-    """The callbacks that a hub takes."""
+    """The callbacks that a hub takes; `desk` has the communications that wait for them."""
 
     def __init__(self, store: Store, client: HttpClient, desk: CallbackDesk) -> None:
         self._store = store
         self._client = client
-        self._desk = desk
+        self.desk = desk
 
     @classmethod
     def of(cls, hub: HubContext) -> Callbacks:
@@ -93,18 +93,14 @@ class Callbacks:
 
     def limits(self, communication: Communication) -> Limits:
         """Return a callback's limits: its phase's, or the hub's if nobody waits."""
-        return self._desk.limits(communication) or self._client.limits.answer
-
-    async def find(self, server: CallingServer, id_: int) -> Communication:
-        """Return a server's open communication; raises `CallbackError`."""
-        return await self._desk.find(server, id_)
+        return self.desk.limits(communication) or self._client.limits.answer
 
     async def document(self, server: CallingServer, id_: int, article: str) -> bytes:
         """Return the article of a server's open communication; raises `CallbackError`."""
-        communication = await self._desk.find(server, id_)
+        communication = await self.desk.find(server, id_)
         if communication.about.article != article:
             raise CallbackError(CallbackFault.NO_DOCUMENT, "that is no document of this request")
-        return await self._desk.document(communication)
+        return await self.desk.document(communication)
 
     async def documents(self, server: CallingServer, articles: Collection[str]) -> Sequence[bytes]:
         """Return those of the articles that a server may fetch now, in their order.
@@ -114,11 +110,7 @@ class Callbacks:
         if len(articles) > MOST_FETCHED:
             message = f"expected at most {MOST_FETCHED} ids, got {len(articles):,}"
             raise PeerError(Outcome.TOO_LARGE, message)
-        return await self._desk.documents(server, articles)
-
-    def receiving(self, communication: Communication) -> AbstractContextManager[None]:
-        """Hold the only place for a communication's callback; raises `CallbackError`."""
-        return self._desk.receiving(communication)
+        return await self.desk.documents(server, articles)
 
     async def checker(
         self, server: CallingServer, communication: Communication
@@ -146,11 +138,3 @@ class Callbacks:
             return callback
 
         return check
-
-    def refuse(self, communication: Communication, error: PeerError) -> None:
-        """Note that a callback was refused for its content; it may be corrected."""
-        self._desk.refuse(communication, error)
-
-    async def accept(self, communication: Communication, callback: Callback) -> None:
-        """Store a callback that was checked, and hand it over; raises `CallbackError`."""
-        await self._desk.accept(communication, callback)

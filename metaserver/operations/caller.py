@@ -95,6 +95,11 @@ class Caller:
             Refusal.NOT_YOURS, f"only the role {role} may do this; you are signed in as {self.role}"
         )
 
+    def not_your_team(self) -> RefusedError:
+        """Return the refusal to a team that names another."""
+        message = "you may do this only for your own team"
+        return RefusedError(Refusal.NOT_YOURS, message, field="team")
+
     def require_person(self) -> Person:
         """Return the person who asks; `RefusedError` for a program or a stranger."""
         if self.person is None:

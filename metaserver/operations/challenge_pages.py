@@ -10,8 +10,9 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.errors import Refusal, RefusedError
-from metaserver.base.phases import SECTIONS, Challenge, ChallengePage, SignUpMode
+from metaserver.base.phases import Challenge, ChallengePage, SignUpMode
 from metaserver.base.states import Role
+from metaserver.base.structs import convert
 from metaserver.base.zones import shown_name, to_zone
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import moment_in, seen_challenge
@@ -173,9 +174,7 @@ async def announce(hub: HubContext, caller: Caller, request: NewAnnouncement) ->
         await audit_log(
             connection, caller, "challenges.announce", challenge.name, title=request.title
         )
-    return AnnouncementDetail(
-        challenge=challenge.name, at=now, title=request.title, text=request.text
-    )
+    return convert(request, AnnouncementDetail, at=now)
 
 
 @operation(
@@ -191,15 +190,7 @@ async def list_announcements(
     challenge = await seen_challenge(hub, caller, request.challenge)
     async with hub.store.reading() as connection:
         newest = await phases.newest_announcements(connection, challenge.id, SHOWN)
-    return [
-        AnnouncementDetail(
-            challenge=challenge.name,
-            at=announcement.at,
-            title=announcement.title,
-            text=announcement.text,
-        )
-        for announcement in newest
-    ]
+    return [convert(news, AnnouncementDetail, challenge=challenge.name) for news in newest]
 
 
 async def _texts(hub: HubContext, challenge: Challenge) -> ChallengeTexts:
@@ -207,16 +198,14 @@ async def _texts(hub: HubContext, challenge: Challenge) -> ChallengeTexts:
         pictures = tuple(await phases.picture_names(connection, challenge.id))
     zone = shown_name(challenge.timezone)
     at = challenge.announced_at
-    return ChallengeTexts(
+    return convert(
+        challenge.page,
+        ChallengeTexts,
         challenge=challenge.name,
         title=challenge.title,
         timezone=zone,
         announced=None if at is None else to_zone(datetime.fromtimestamp(at, UTC), zone),
-        terms=challenge.page.terms,
-        terms_version=challenge.page.terms_version,
-        sign_up=challenge.page.sign_up,
         pictures=pictures,
-        **{section.name: getattr(challenge.page, section.name) for section in SECTIONS},
     )
 
 

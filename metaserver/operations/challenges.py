@@ -139,13 +139,11 @@ async def seen_challenge(hub: HubContext, caller: Caller, name: str) -> Challeng
 async def challenge_named(hub: HubContext, name: str) -> Challenge:
     """Return a challenge by name; else `RefusedError`."""
     async with hub.store.reading() as connection:
-        by_name = {
-            challenge.name: challenge for challenge in await phases.list_challenges(connection)
-        }
-    if name not in by_name:
+        challenge = await phases.get_challenge(connection, name)
+    if challenge is None:
         message = f"there is no challenge {name!r}: create it first (challenges set)"
         raise RefusedError(Refusal.UNKNOWN, message, field="challenge")
-    return by_name[name]
+    return challenge
 
 
 def moment_in(text: str | None, timezone: str, field: str) -> datetime | None:

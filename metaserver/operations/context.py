@@ -128,6 +128,15 @@ class HubContext:
             raise RefusedError(Refusal.UNKNOWN, f"there is no team {name!r}", field="team")
         return team
 
+    async def team_for(self, caller: Caller, name: str | None, thing: str) -> Team:
+        """Return the team of a thing: the caller's own, or that which an organiser names."""
+        if caller.organiser and name is None:
+            message = f"is required: the {thing}'s team, since you are an organiser"
+            raise RefusedError(Refusal.INVALID, message, field="team")
+        if not caller.organiser and name not in (None, caller.team):
+            raise caller.not_your_team()
+        return await self.team(name or caller.team or "")
+
     async def server(self, caller: Caller, name: str) -> RegisteredServer:
         """Return a server that the caller may see; `RefusedError` otherwise."""
         async with self.store.reading() as connection:

@@ -48,25 +48,21 @@ class InLane(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     phase: InPhase = None
 
 
-class Suspension(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Suspension(InLane, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A lane to suspend, and the reason that its team sees."""
 
-    server: ServerField
     reason: Annotated[
         str,
         Meta(min_length=1, max_length=500, description="The reason, which the server's team sees"),
     ]
-    phase: InPhase = None
 
 
-class Requeue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Requeue(InLane, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Given-up articles to send a server again."""
 
-    server: ServerField
     articles: Annotated[
         tuple[str, ...], Meta(description="The articles' ids; none: all that were given up")
     ] = ()
-    phase: InPhase = None
 
 
 class Requeued(msgspec.Struct, frozen=True, kw_only=True):
@@ -250,7 +246,7 @@ async def queue(hub: HubContext, caller: Caller, request: InLane) -> QueueDetail
 
 
 async def lane_of(
-    hub: HubContext, caller: Caller, request: InLane | Suspension | Requeue
+    hub: HubContext, caller: Caller, request: InLane
 ) -> tuple[RegisteredServer, RunningPhase]:
     """Return the server and the phase; `RefusedError` if it has no lane there."""
     registered = await hub.server(caller, request.server)

@@ -79,10 +79,9 @@ class OneMembership(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     id: Annotated[int, Meta(ge=1, le=GREATEST, description="The membership's id")]
 
 
-class Ownership(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Ownership(OneMembership, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A member who becomes an owner, or no longer is."""
 
-    id: Annotated[int, Meta(ge=1, le=GREATEST, description="The membership's id")]
     owner: Owner
 
 
@@ -303,9 +302,7 @@ def _is_seen(caller: Caller, one: Token | PersonLink) -> bool:
 async def _team_id(connection: AsyncConnection, caller: Caller, name: str | None) -> int | None:
     """Return the id of a team of the caller; None for the hub itself, which is organisers'."""
     if not _may_see(caller, name):
-        raise RefusedError(
-            Refusal.NOT_YOURS, "you may do this only for your own team", field="team"
-        )
+        raise caller.not_your_team()
     if name is None:
         return None
     team = await teams.get(connection, TeamName(name))

@@ -17,8 +17,8 @@ from metaserver.boards.metrics import Metrics
 from metaserver.boards.windows import ServerWindow, Window
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
-from metaserver.operations.fields import Limit, ServerField
-from metaserver.operations.lanes import InPhase
+from metaserver.operations.fields import Limit
+from metaserver.operations.lanes import InLane
 from metaserver.operations.table import Nothing, Scope, operation
 from metaserver.store import audit, leases, servers
 
@@ -28,11 +28,9 @@ LAG_ALLOWED = 10.0
 RECENT = 3_600.0  # seconds for which a stall is shown
 
 
-class MeasuresQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class MeasuresQuery(InLane, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A selection of a server's measures."""
 
-    server: ServerField
-    phase: InPhase = None
     window: Annotated[Window, Meta(description="How far back: 1h, 24h, 7d or 30d")] = Window.DAY
 
 
@@ -126,7 +124,7 @@ async def status(hub: HubContext, _caller: Caller, _given: Nothing) -> HubDetail
         lag=_lag(hub.part(Metrics)),
         disk_free=disk.free,
         disk_size=disk.total,
-        stalls=tuple(StallDetail(at=stall.at, seconds=stall.seconds) for stall in recent),
+        stalls=tuple(convert(stall, StallDetail) for stall in recent),
     )
 
 

@@ -476,10 +476,8 @@ class PhaseView:
             trend=running.windows.trend(name, window),
             time_limit=monitor_now.time_limit,
             events=[
-                StateEvent(
-                    at=change.at,
-                    state=change.state,
-                    note=seen_note(change.state, change.note, is_own=is_own),
+                convert(
+                    change, StateEvent, note=seen_note(change.state, change.note, is_own=is_own)
                 )
                 for change in reversed(changes)
             ],

@@ -23,7 +23,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import PhaseField, TaskField
 from metaserver.operations.phase_view import PhaseView
-from metaserver.operations.runs import RunField
+from metaserver.operations.runs import OneRun, RunField
 from metaserver.operations.table import Scope, operation
 from metaserver.operations.visibility import sees_curves
 from metaserver.phases.curves import ScoreCurves
@@ -39,13 +39,6 @@ NO_ARTICLES = (
     "Article by article, runs are compared when the phase is frozen and their scores may be seen:"
     " it would show answers, and the gold."
 )
-
-
-class SeenRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A run by the name that boards show."""
-
-    phase: PhaseField
-    run: RunField
 
 
 class TwoRuns(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -129,7 +122,7 @@ class RunPair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @operation("Runs.show", "GET /phases/{phase}/runs/{run}/card", None, scope=Scope.PHASE)
-async def show(hub: HubContext, caller: Caller, request: SeenRun) -> RunCard:
+async def show(hub: HubContext, caller: Caller, request: OneRun) -> RunCard:
     """Return a run with its place and scores in each task, as far as the caller may see them.
 
     A run of which the caller may see nothing is unknown.

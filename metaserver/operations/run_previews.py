@@ -29,7 +29,6 @@ from metaserver.operations.uploads import (
     allowance,
     count_read,
     require_upload,
-    team_of,
 )
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store.teams import Team
@@ -86,7 +85,7 @@ async def preview(hub: HubContext, caller: Caller, request: UploadRun) -> RunPre
     """
     running = hub.phase(request.phase)
     require_open(hub, running, caller)  # what is wrong in a file tells of the phase's articles
-    team = await team_of(hub, caller, request.team)
+    team = await hub.team_for(caller, request.team, "run")
     task = filed(running, request.task)
     count_read(hub, caller, team)
     content = await asyncio.to_thread(unpacked, request.content)

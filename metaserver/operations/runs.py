@@ -30,7 +30,6 @@ from metaserver.operations.uploads import (
     filed_tasks,
     keep_score,
     require_upload,
-    team_of,
 )
 from metaserver.phases.runtime import Part, RunningPhase
 from metaserver.store import runs
@@ -113,7 +112,7 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
     being scored with another gold the upload is refused (409): try again.
     """
     running = hub.phase(request.phase)
-    team = await team_of(hub, caller, request.team)
+    team = await hub.team_for(caller, request.team, "run")
     require_open(hub, running, caller)
     filed(running, request.task)
     count_read(hub, caller, team)

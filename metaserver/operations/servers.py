@@ -52,7 +52,6 @@ from metaserver.operations.fields import (
 )
 from metaserver.operations.table import Nothing, Scope, operation
 from metaserver.store import runs, servers, teams
-from metaserver.store.teams import Team
 from metaserver.tasks.plugin import answered_tasks
 
 Auth = Annotated[
@@ -222,7 +221,7 @@ def _progress(hub: HubContext, name: ServerName) -> Sequence[LaneProgress]:
 @operation("Servers.register", "POST /servers", Role.TEAM)
 async def register(hub: HubContext, caller: Caller, request: RegisterServer) -> ServerDetail:
     """Register an annotation server. Test it next for a phase, then start it there."""
-    team = await _owner(hub, caller, request.team)
+    team = await hub.team_for(caller, request.team, "server")
     server = _checked(
         Server(
             name=ServerName(request.server),
@@ -371,20 +370,6 @@ async def retire(hub: HubContext, caller: Caller, request: OneServer) -> None:
     async with hub.store.writing() as connection:
         await servers.retire(connection, registered.id)
         await audit_log(connection, caller, "servers.retire", request.server)
-
-
-async def _owner(hub: HubContext, caller: Caller, team: str | None) -> Team:
-    if caller.organiser and team is None:
-        raise RefusedError(
-            Refusal.INVALID,
-            "is required: the server's team, since you are an organiser",
-            field="team",
-        )
-    if not caller.organiser and team not in (None, caller.team):
-        raise RefusedError(
-            Refusal.NOT_YOURS, "you may do this only for your own team", field="team"
-        )
-    return await hub.team(team or caller.team or "")
 
 
 def _checked(server: Server) -> Server:

@@ -123,10 +123,9 @@ class OneSignUp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     id: Annotated[int, Meta(ge=1, le=GREATEST, description="The sign-up's id, as in the list")]
 
 
-class Approval(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Approval(OneSignUp, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A sign-up to be approved."""
 
-    id: Annotated[int, Meta(ge=1, le=GREATEST, description="The sign-up's id, as in the list")]
     team: Annotated[NewName, Meta(description="Another name for the team")] | None = None
 
 

@@ -20,7 +20,6 @@ from metaserver.operations.context import HubContext
 from metaserver.operations.fields import PhaseField, TeamField
 from metaserver.operations.phase_view import PhaseView
 from metaserver.operations.table import operation
-from metaserver.operations.uploads import team_of
 from metaserver.operations.visibility import sees_curves
 from metaserver.phases.curves import ScoreCurves
 from metaserver.phases.runtime import RunningPhase
@@ -85,7 +84,7 @@ async def mine(hub: HubContext, caller: Caller, request: ResultsOf) -> Sequence[
 
     Scores that the phase hides are left out, with the reason.
     """
-    team = await team_of(hub, caller, request.team)
+    team = await hub.team_for(caller, request.team, "run")
     chosen = hub.phase(request.phase) if request.phase else None
     in_order = sorted(hub.seen_phases(caller), key=lambda running: running.phase.id, reverse=True)
     results: list[RunResult] = []

@@ -208,9 +208,7 @@ async def list_(hub: HubContext, caller: Caller, request: TokenQuery) -> Sequenc
     if caller.challenge is not None:
         name = None  # its organisers have no team
     if request.team not in (None, name):
-        raise RefusedError(
-            Refusal.NOT_YOURS, "you may do this only for your own team", field="team"
-        )
+        raise caller.not_your_team()
     async with hub.store.reading() as connection:
         team = None if name is None else await teams.get(connection, TeamName(name))
         if name is not None and team is None:
@@ -294,7 +292,5 @@ def _owner(caller: Caller, request: NewToken) -> str | None:
             Refusal.NOT_YOURS, "only organisers may create tokens with this role", field="role"
         )
     if request.team not in (None, caller.team):
-        raise RefusedError(
-            Refusal.NOT_YOURS, "you may do this only for your own team", field="team"
-        )
+        raise caller.not_your_team()
     return caller.team

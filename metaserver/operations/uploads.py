@@ -107,7 +107,7 @@ async def list_(hub: HubContext, caller: Caller, request: UploadsOf) -> Sequence
     running = hub.phase(request.phase)
     if caller.organiser and request.team is None:
         return _of_all(running, hub.clock())
-    team = await team_of(hub, caller, request.team)
+    team = await hub.team_for(caller, request.team, "run")
     async with hub.store.reading() as connection:
         return [
             await allowance(connection, running, team, task, hub.clock())
@@ -125,19 +125,6 @@ def _of_all(running: RunningPhase, now: float) -> Sequence[UploadAllowance]:
         UploadAllowance.of(team, task, limits, sorted(times), now)
         for (team, task), times in sorted(moments.items())
     ]
-
-
-async def team_of(hub: HubContext, caller: Caller, team: str | None) -> Team:
-    """Return a request's team: the caller's own, or the team an organiser names."""
-    if caller.organiser and team is None:
-        raise RefusedError(
-            Refusal.INVALID, "is required: the run's team, since you are an organiser", field="team"
-        )
-    if not caller.organiser and team not in (None, caller.team):
-        raise RefusedError(
-            Refusal.NOT_YOURS, "you may do this only for your own team", field="team"
-        )
-    return await hub.team(team or caller.team or "")
 
 
 def filed_tasks(running: RunningPhase) -> Mapping[TaskName, FiledTask | OfflineTask]:

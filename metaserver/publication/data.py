@@ -115,12 +115,11 @@ async def _write(store: StorePlace, out: Path, order: DataOrder, counted: RowCou
             phase = await phases.get(connection, PhaseName(order.phase))
             if phase is None:
                 raise HubError(f"there is no phase {order.phase} any more")
-            by_name = {
-                challenge.name: challenge for challenge in await phases.list_challenges(connection)
-            }
+            challenge = await phases.get_challenge(connection, phase.challenge)
+            assert challenge is not None
             gold = await phases.newest_gold(connection, phase.id) if order.gold else {}
             secret = await _secret(connection, order.secret if order.xml else ())
-        writing = _Writing(PackageFolder(out), order, phase, by_name[phase.challenge], gold, secret)
+        writing = _Writing(PackageFolder(out), order, phase, challenge, gold, secret)
         counted.begin("articles", len((await reader.corpus(phase.corpus_id)).ids))
         async for batch in _articles(reader, phase.corpus_id):
             for article in batch:

@@ -102,9 +102,8 @@ async def read_source(
         phase = await phases.get(connection, name)
         if phase is None:
             raise InputError("the phase", f"there is none called {name!r}")
-        by_name = {
-            challenge.name: challenge for challenge in await phases.list_challenges(connection)
-        }
+        challenge = await phases.get_challenge(connection, phase.challenge)
+        assert challenge is not None
         gold = await phases.newest_gold(connection, phase.id)
         part = PublicPart.of(await digest_key(connection), phase.id, phase.plan)
         offline = await runs.list_all(connection, phase.id)
@@ -128,7 +127,7 @@ async def read_source(
     await score_answers(store, scoreboard, corpus, lanes, offline, scored)
     source = PhaseSource(
         phase=phase,
-        challenge=by_name[phase.challenge],
+        challenge=challenge,
         corpus=corpus,
         settings=settings,
         gold=gold,

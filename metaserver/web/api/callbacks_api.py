@@ -122,8 +122,8 @@ class CallbackApi:
         if form not in FORMATS:
             formats = ", ".join(sorted(name.upper() for name in FORMATS))
             return _refused(FORMAT, f"expected one of {formats} after saveAnnotations/")
-        communication = await self.callbacks.find(server, _communication_id(request))
-        with self.callbacks.receiving(communication):
+        communication = await self.callbacks.desk.find(server, _communication_id(request))
+        with self.callbacks.desk.receiving(communication):
             check = await self.callbacks.checker(server, communication)
             body = bytearray()
             limit = self.callbacks.limits(communication).bytes
@@ -133,9 +133,9 @@ class CallbackApi:
             try:
                 callback = await aside(request, len(body) > AT_ONCE, check, callback)
             except PeerError as error:
-                self.callbacks.refuse(communication, error)
+                self.callbacks.desk.refuse(communication, error)
                 raise
-            await self.callbacks.accept(communication, callback)
+            await self.callbacks.desk.accept(communication, callback)
         return _answer({"status": 200, "success": True}, 200)
 
 

@@ -11,7 +11,8 @@ from metaserver.base.errors import RefusedError
 from metaserver.base.records import TaskName
 from metaserver.operations import run_cards
 from metaserver.operations.context import HubContext
-from metaserver.operations.run_cards import SeenRun, TwoRuns
+from metaserver.operations.run_cards import TwoRuns
+from metaserver.operations.runs import OneRun
 from metaserver.operations.table import ask
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.access.refusals import in_words
@@ -42,7 +43,7 @@ class RunPages:
     async def run(self, request: web.Request) -> web.Response:
         """Answer with a run: its place and scores by task, its method, where it lost."""
         site, query = site_of(request), request.match_info
-        asked = SeenRun(phase=site.phase, run=query["run"])
+        asked = OneRun(phase=site.phase, run=query["run"])
         card = await ask(self.hub, caller_of(request), run_cards.show, asked)
         team = viewer_of(request).team
         text = self.templates.page(
