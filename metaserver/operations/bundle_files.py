@@ -227,7 +227,7 @@ def _root(folder: Path) -> Path:
 
     Hidden files, and what macOS adds to each zip, are looked past.
     """
-    entries = [one for one in folder.iterdir() if not one.name.startswith((".", "__MACOSX"))]
+    entries = [path for path in folder.iterdir() if not path.name.startswith((".", "__MACOSX"))]
     if len(entries) == 1 and entries[0].is_dir():
         return entries[0]
     return folder
@@ -252,18 +252,18 @@ class _Reader:
         zone = self._challenge(head) if head else "UTC"
         self._draft.pictures = read_pictures(self._root, self._draft.faults)
         self._draft.page = self._page(head)
-        self._draft.teams = {one.team: one for one in head.teams} if head else {}
+        self._draft.teams = {team.team: team for team in head.teams} if head else {}
         if not isinstance(listed, list) or len(listed) > MOST_PHASES:
             self._fault(f"phases: expected a list of at most {MOST_PHASES}", "phases")
             return
-        known: set[str] = set()
+        names: set[str] = set()
         for place, values in enumerate(listed):
             phase = self._phase(values, zone, "phases", str(place))
             if phase is None:
                 continue
-            if phase.plan.phase in known:
+            if phase.plan.phase in names:
                 self._draft.fault(PLAN, f"phase {phase.plan.phase!r} comes twice", phase.line)
-            known.add(phase.plan.phase)
+            names.add(phase.plan.phase)
             self._draft.phases.append(phase)
 
     def _loaded(self) -> dict[str, Any] | None:
@@ -304,7 +304,7 @@ class _Reader:
             self._fault("expected fields, such as phase", *where)
             return None
         fields = kind.__struct_fields__
-        left = {name: value for name, value in values.items() if name in fields}
+        remaining = {name: value for name, value in values.items() if name in fields}
         wrong = [name for name in values if name not in fields]
         for name in wrong[: max(0, MOST_FAULTS - len(self._draft.faults))]:
             close = get_close_matches(name[:MOST_QUOTED], fields, 1)
@@ -312,17 +312,17 @@ class _Reader:
             self._fault(f"{name[:MOST_QUOTED]}: unknown field{meant}", *where, name)
         while True:
             try:
-                found = msgspec.convert(left, kind, strict=False)
+                converted = msgspec.convert(remaining, kind, strict=False)
             except msgspec.ValidationError as error:
                 message, steps = said(error, kind)
                 first = steps[0] if steps else ""
                 if first not in wrong:
                     self._fault(message, *where, *steps)
                 wrong.append(first)
-                if left.pop(first, None) is None:
+                if remaining.pop(first, None) is None:
                     return None
             else:
-                return found
+                return converted
 
     def _challenge(self, head: BundleHead) -> str:
         """Keep what the challenge is; return its time zone, or UTC if it is unknown."""
@@ -364,32 +364,32 @@ class _Reader:
         return ChallengePage(sign_up=head.sign_up, terms_version=head.terms_version, **texts)
 
     def _phase(self, values: Any, zone: str, *where: str) -> PhaseDraft | None:
-        found = self._converted(values, BundledPlan, *where)
-        if found is None:
+        written = self._converted(values, BundledPlan, *where)
+        if written is None:
             return None
-        corpus = PurePosixPath(found.articles).name.partition(".")[0]
-        if found.articles and not re.fullmatch(NAME, corpus):
+        corpus = PurePosixPath(written.articles).name.partition(".")[0]
+        if written.articles and not re.fullmatch(NAME, corpus):
             message = f"articles: {corpus[:64]!r} names its corpus: expected {NAME_HELP}"
             self._fault(message, *where, "articles")
-        release = found.release
-        if not release and not takes_uploads_only(found.tasks):
+        release = written.release
+        if not release and not takes_uploads_only(written.tasks):
             release = self._release
-        named = {"challenge": self._name, "corpus": corpus, "release": release}
-        plan = convert(found, NewPhase, **named, gold=())  # its files are read below
+        values_beside = {"challenge": self._name, "corpus": corpus, "release": release}
+        plan = convert(written, NewPhase, **values_beside, gold=())  # its files are read below
         try:
             planned(plan, zone)
         except RefusedError as error:
             self._fault(f"{error.field} {error.message}", *where, *error.field.split("."))
             if error.field == "tasks":
                 return None  # its files cannot be judged
-        articles = self._read_articles(found.articles, *where, "articles")
+        articles = self._read_articles(written.articles, *where, "articles")
         ids = [ArticleId(row["article_id"]) for row in articles.rows] if articles else []
-        gold = dict(self._gold(found.gold, plan, ids, *where, "gold"))
-        runs = list(self._runs(found.runs, *where, "runs"))
-        servers = list(self._servers(found.servers, plan, *where, "servers"))
-        known = {(run.team, run.task, run.run) for run in found.runs}
-        known |= {("", "", one.server) for one in found.servers}
-        methods = list(self._methods(found.methods, known, *where, "methods"))
+        gold = dict(self._gold(written.gold, plan, ids, *where, "gold"))
+        runs = list(self._runs(written.runs, *where, "runs"))
+        servers = list(self._servers(written.servers, plan, *where, "servers"))
+        own_runs = {(run.team, run.task, run.run) for run in written.runs}
+        own_runs |= {("", "", server.server) for server in written.servers}
+        methods = list(self._methods(written.methods, own_runs, *where, "methods"))
         if articles is None:
             return None
         return PhaseDraft(
@@ -447,8 +447,8 @@ class _Reader:
         for name, place in files.items():
             task = installed_tasks().get(TaskName(name))
             if task is None:
-                known = ", ".join(installed_tasks())
-                self._fault(f"gold of {name[:64]!r}, which is none of {known}", *where, name)
+                names = ", ".join(installed_tasks())
+                self._fault(f"gold of {name[:64]!r}, which is none of {names}", *where, name)
                 continue
             if plan.tasks and name not in plan.tasks:
                 self._fault(f"gold of {name}, which is no task of the phase", *where, name)
@@ -465,8 +465,8 @@ class _Reader:
                 self._draft.fault(place, error.message)
                 continue
             labelled = frozenset(map(ArticleId, getattr(task, "gold_articles", lambda _: ())(gold)))
-            sent = ids and not takes_uploads_only(plan.tasks)
-            if labelled and sent and labelled.isdisjoint(ids):
+            has_articles = ids and not takes_uploads_only(plan.tasks)
+            if labelled and has_articles and labelled.isdisjoint(ids):
                 self._draft.fault(place, "none of its articles is in the phase's corpus")
                 continue
             yield task.name, (place, content)
@@ -479,23 +479,23 @@ class _Reader:
     def _servers(
         self, servers: Iterable[BundledServer], plan: NewPhase, *where: str
     ) -> Iterator[tuple[BundledServer, bytes, bytes]]:
-        known: set[str] = set()
-        for place, one in enumerate(servers):
+        names: set[str] = set()
+        for place, server in enumerate(servers):
             here = (*where, str(place))
-            if one.server in known:
-                self._fault(f"server {one.server!r} comes twice", *here)
-            known.add(one.server)
+            if server.server in names:
+                self._fault(f"server {server.server!r} comes twice", *here)
+            names.add(server.server)
             if takes_uploads_only(plan.tasks):
                 self._fault("its phase takes uploads only", *here)
-            for task in one.tasks:
+            for task in server.tasks:
                 if task not in answered_tasks():
                     self._fault(f"tasks: {task[:MOST_QUOTED]!r} is answered by no server", *here)
-            if one.protocol not in installed_protocols():
-                self._fault(f"protocol: {one.protocol!r} is not installed", *here, "protocol")
-            attempts = self._content(one.attempts, *here, "attempts")
-            answers = self._content(one.answers, *here, "answers")
+            if server.protocol not in installed_protocols():
+                self._fault(f"protocol: {server.protocol!r} is not installed", *here, "protocol")
+            attempts = self._content(server.attempts, *here, "attempts")
+            answers = self._content(server.answers, *here, "answers")
             if attempts is not None and answers is not None:
-                yield one, attempts, answers
+                yield server, attempts, answers
 
     def _methods(
         self, place: str, runs: Collection[tuple[str, str, str]], *where: str
@@ -533,12 +533,12 @@ def method_of(line: bytes) -> BundledMethod:
     if len(line) > MOST_METHOD:
         raise RefusedError(Refusal.INVALID, f"larger than {MOST_METHOD >> 10} KiB")
     try:
-        found = msgspec.json.decode(line, type=BundledMethod)
+        method = msgspec.json.decode(line, type=BundledMethod)
     except msgspec.ValidationError as error:
         raise RefusedError(Refusal.INVALID, said(error, BundledMethod)[0]) from error
     except msgspec.DecodeError as error:
         raise RefusedError(Refusal.INVALID, f"not JSON: {error}") from error
-    return msgspec.structs.replace(found, **cleaned(found))
+    return msgspec.structs.replace(method, **cleaned(method))
 
 
 def said(error: msgspec.ValidationError, kind: type[msgspec.Struct]) -> tuple[str, Sequence[str]]:
@@ -556,8 +556,8 @@ def said(error: msgspec.ValidationError, kind: type[msgspec.Struct]) -> tuple[st
         what = "missing" if lacking[1] == "missing required" else "unknown field"
     elif steps and steps[-1] in NAMED and what.startswith("Expected `str` matching"):
         what = f"expected {NAME_HELP}"
-    elif given := re.fullmatch("Invalid enum value (.*)", what, re.DOTALL):
-        what = f"{given[1][:MOST_QUOTED]} is none of {', '.join(_choices(kind, steps))}"
+    elif choice := re.fullmatch("Invalid enum value (.*)", what, re.DOTALL):
+        what = f"{choice[1][:MOST_QUOTED]} is none of {', '.join(_choices(kind, steps))}"
     return f"{field}: {what}" if field else what, steps
 
 
@@ -565,8 +565,10 @@ def _choices(kind: Any, steps: Iterable[str]) -> Iterator[str]:
     """Yield the words that a struct's field may be, to which steps lead."""
     for step in steps:
         kind = get_args(kind)[0] if step.isdecimal() else get_type_hints(kind)[step]
-    for one in get_args(kind) or (kind,):  # words, or an enumeration, perhaps beside None
-        yield from one if isinstance(one, EnumType) else [one] if isinstance(one, str) else []
+    for option in get_args(kind) or (kind,):  # words, or an enumeration, perhaps beside None
+        yield from (
+            option if isinstance(option, EnumType) else [option] if isinstance(option, str) else []
+        )
 
 
 @contextmanager

@@ -169,8 +169,8 @@ async def make(hub: HubContext, caller: Caller, request: BundleFile) -> BundleRe
 
     Everything is checked before anything is made, and all of it is made at once, or nothing.
     """
-    draft, read = await _draft(hub, request)
-    return await _made(hub, caller, draft, read)
+    draft, read_runs = await _draft(hub, request)
+    return await _made(hub, caller, draft, read_runs)
 
 
 @operation(
@@ -195,9 +195,9 @@ async def clone(hub: HubContext, caller: Caller, request: ChallengeCopy) -> Bund
     """Make a challenge again: its page, phases, articles, gold and baselines, without dates."""
     challenge = await seen_challenge(hub, caller, request.challenge)
     content = await _exported(hub, challenge, dated=False)
-    asked = BundleFile(content=content, challenge=request.name)
-    draft, read = await _draft(hub, asked)
-    return await _made(hub, caller, draft, read)
+    bundle = BundleFile(content=content, challenge=request.name)
+    draft, read_runs = await _draft(hub, bundle)
+    return await _made(hub, caller, draft, read_runs)
 
 
 # -- check and make --------------------------------------------------------------------------------
@@ -220,24 +220,25 @@ async def _draft(hub: HubContext, request: BundleFile) -> tuple[ChallengeDraft, 
         raise RefusedError(Refusal.INVALID, message, field="content")
     content = content or request.content
     draft = await asyncio.to_thread(read_bundle, content, release, request.challenge)
-    read = ReadRuns()
+    read_runs = ReadRuns()
     if draft.challenge is not None:
         async with hub.store.reading() as connection:
-            known = await phases.get_challenge(connection, draft.challenge.challenge)
+            present = await phases.get_challenge(connection, draft.challenge.challenge)
             await _check_owners(connection, draft)
-        if known is not None:
-            draft.fault(PLAN, f"there is a challenge {known.name!r} already: give another name")
+        if present is not None:
+            draft.fault(PLAN, f"there is a challenge {present.name!r} already: give another name")
         for phase in draft.phases:
-            await _check_phase(hub, draft, phase, read)
+            await _check_phase(hub, draft, phase, read_runs)
     draft.faults = sorted(draft.faults, key=_place)[:MOST_FAULTS]
-    return draft, read
+    return draft, read_runs
 
 
 async def _check_owners(connection: AsyncConnection, draft: ChallengeDraft) -> None:
     """Check the names of teams and servers against those of the hub, and against each other."""
     present = {team.name.lower(): team for team in await teams.list_all(connection)}
     of_servers: dict[str, str] = {
-        one.server.name: one.team or "" for one in await servers.list_all(connection)
+        registered.server.name: registered.team or ""
+        for registered in await servers.list_all(connection)
     }
     for phase in draft.phases:
         for server, _, _ in phase.servers:
@@ -277,7 +278,7 @@ def _shipped(sample: str) -> bytes:
 
 
 async def _check_phase(
-    hub: HubContext, draft: ChallengeDraft, phase: PhaseDraft, read: ReadRuns
+    hub: HubContext, draft: ChallengeDraft, phase: PhaseDraft, read_runs: ReadRuns
 ) -> None:
     """Check a phase's release, its gold against that, and read its runs."""
     try:
@@ -286,27 +287,27 @@ async def _check_phase(
     except RefusedError as error:
         draft.fault(PLAN, f"phase {phase.plan.phase}: {error.message}", phase.line)
         return
-    known: set[tuple[str, str, str]] = set()
+    runs_before: set[tuple[str, str, str]] = set()
     for place, (run, _) in enumerate(phase.runs):
         key = (run.team, run.task, run.run)
-        if key in known:
+        if key in runs_before:
             message = f"team {run.team} has two runs {run.run!r} of {run.task}"
             draft.fault(PLAN, message, phase.line)
-        known.add(key)
+        runs_before.add(key)
         try:
-            found = await asyncio.to_thread(_read_run, hub, phase, place)
+            run_file = await asyncio.to_thread(_read_run, hub, phase, place)
         except (InputError, RefusedError) as error:
             draft.fault(run.file, error.message)
             continue
-        read.files[phase.plan.phase, place] = found
-        if found.faults or not found.payloads:
-            problems = (found.faults or found.problems)[:MOST_REPORTED]
+        read_runs.files[phase.plan.phase, place] = run_file
+        if run_file.faults or not run_file.payloads:
+            problems = (run_file.faults or run_file.problems)[:MOST_REPORTED]
             draft.faults += [_fault_of(run.file, problem) for problem in problems]
             if not problems:
                 draft.fault(run.file, "it has no valid answer")
     for server, attempts, answers in phase.servers:
         lane = await asyncio.to_thread(_read_lane, hub, phase, server, attempts, answers)
-        read.lanes[phase.plan.phase, server.server] = lane
+        read_runs.lanes[phase.plan.phase, server.server] = lane
         draft.faults += lane.faults
     for file, message in await asyncio.to_thread(_unanswerable, hub, phase):
         draft.fault(file, message)
@@ -314,13 +315,13 @@ async def _check_phase(
 
 def _unanswerable(hub: HubContext, phase: PhaseDraft) -> Sequence[tuple[str, str]]:
     """Return the golds that no answer can match, as they are of another task or release."""
-    found = []
+    faults = []
     vocabulary = vocabulary_of(hub.settings, phase.plan.release)
     for task, (name, content) in phase.gold.items():
         gold = read_gold(task, unpacked(content), name)
         if unanswerable(installed_tasks()[task], gold, vocabulary).is_all:
-            found.append((name, no_accession(phase.plan.release)))
-    return found
+            faults.append((name, no_accession(phase.plan.release)))
+    return faults
 
 
 def _read_run(hub: HubContext, phase: PhaseDraft, place: int) -> RunFile:
@@ -340,19 +341,19 @@ def _read_run(hub: HubContext, phase: PhaseDraft, place: int) -> RunFile:
                     Refusal.INVALID, f"there is no gold of {task.name} to read it by"
                 )
             name, gold = phase.gold[task.name]
-            found = task.read_upload(path, read_gold(task.name, unpacked(gold), name))
+            run_file = task.read_upload(path, read_gold(task.name, unpacked(gold), name))
         else:
             ids = [ArticleId(row["article_id"]) for row in phase.articles.rows]
-            found = task.read_run(path, ids, vocabulary_of(hub.settings, phase.plan.release))
-    return found
+            run_file = task.read_run(path, ids, vocabulary_of(hub.settings, phase.plan.release))
+    return run_file
 
 
 def _fault_of(file: str, problem: Problem) -> InputError:
     """Return what is wrong with a run, by its file and line where these are known."""
-    known = re.fullmatch(r"(?:(\S+) )?line ([0-9]{1,9})(?:, (column [0-9]+))?", problem.path)
-    if known is None:
+    place = re.fullmatch(r"(?:(\S+) )?line ([0-9]{1,9})(?:, (column [0-9]+))?", problem.path)
+    if place is None:
         return InputError(file, str(problem))
-    inner, line, column = known.groups()
+    inner, line, column = place.groups()
     message = f"{column}: {problem.message}" if column else problem.message
     return InputError(f"{file}/{inner}" if inner else file, message, line=int(line))
 
@@ -380,25 +381,27 @@ def _read_lane(
 
 def _report(draft: ChallengeDraft, names: Sequence[str] = ()) -> BundleReport:
     """Return what a draft makes; `names` are its phases' names in the hub, once they are made."""
-    names = names or [one.plan.phase for one in draft.phases]
+    names = names or [phase.plan.phase for phase in draft.phases]
     return BundleReport(
         challenge=draft.challenge.challenge if draft.challenge else "",
         phases=tuple(
             BundledPhase(
                 phase=name,
-                articles=len(one.articles.rows),
-                gold=tuple(one.gold),
-                runs=len(one.runs),
-                servers=len(one.servers),
+                articles=len(phase.articles.rows),
+                gold=tuple(phase.gold),
+                runs=len(phase.runs),
+                servers=len(phase.servers),
             )
-            for name, one in zip(names, draft.phases, strict=True)
+            for name, phase in zip(names, draft.phases, strict=True)
         ),
-        faults=tuple(BundleFault(place=one.place, message=one.message) for one in draft.faults),
+        faults=tuple(
+            BundleFault(place=fault.place, message=fault.message) for fault in draft.faults
+        ),
     )
 
 
 async def _made(
-    hub: HubContext, caller: Caller, draft: ChallengeDraft, read: ReadRuns
+    hub: HubContext, caller: Caller, draft: ChallengeDraft, read_runs: ReadRuns
 ) -> BundleReport:
     """Make a challenge of a draft without faults, in one transaction."""
     if draft.faults or draft.challenge is None:
@@ -407,14 +410,14 @@ async def _made(
         message = f"{said} (and {more} more)" if more > 0 else said
         faults = msgspec.to_builtins(_report(draft).faults)
         raise RefusedError(Refusal.INVALID, message, field="content", detail={"faults": faults})
-    made, now = draft.challenge, hub.clock()
+    plan, now = draft.challenge, hub.clock()
     async with hub.store.writing() as connection:
-        if await phases.get_challenge(connection, made.challenge) is not None:
-            message = f"there is a challenge {made.challenge!r} by now"
+        if await phases.get_challenge(connection, plan.challenge) is not None:
+            message = f"there is a challenge {plan.challenge!r} by now"
             raise RefusedError(Refusal.STATE, message, field="challenge")
-        await phases.set_challenge(connection, made.challenge, made.title, made.timezone)
-        await phases.change_challenge(connection, made.challenge, page=draft.page)
-        challenge = await phases.get_challenge(connection, made.challenge)
+        await phases.set_challenge(connection, plan.challenge, plan.title, plan.timezone)
+        await phases.change_challenge(connection, plan.challenge, page=draft.page)
+        challenge = await phases.get_challenge(connection, plan.challenge)
         assert challenge is not None
         await phases.add_pictures(connection, challenge.id, draft.pictures)
         phase_ids = []
@@ -426,7 +429,7 @@ async def _made(
                 connection,
                 phase.plan.phase,
                 challenge.id,
-                planned(phase.plan, made.timezone),
+                planned(phase.plan, plan.timezone),
                 corpus_id=corpus.id,
                 release=phase.plan.release,
                 after=hub.phases.scheduler.last_id,
@@ -436,16 +439,16 @@ async def _made(
                 source = PurePath(file).name
                 await phases.set_gold(connection, phase_id, task, source, content)
             for server, _, _ in phase.servers:
-                lane = read.lanes[phase.plan.phase, server.server]
+                lane = read_runs.lanes[phase.plan.phase, server.server]
                 key = LaneKey(phase_id, await _server(connection, draft, server))
                 note = "its answers came with a bundle"
                 await servers.set_control(connection, key, Control.PAUSED, note)
                 await logs.put(connection, key, lane.rows, lane.cursor)
-            described = {(one.team, one.task, one.run): one for one in phase.methods}
+            described = {(method.team, method.task, method.run): method for method in phase.methods}
             for place, (run, content) in enumerate(phase.runs):
                 task = TaskName(run.task)
                 owner = await _owner(connection, draft, TeamName(run.team))
-                found = read.files[phase.plan.phase, place]
+                run_file = read_runs.files[phase.plan.phase, place]
                 name = await runs.board_name(connection, phase_id, owner, task, run.run)
                 await runs.put(
                     connection,
@@ -455,9 +458,9 @@ async def _made(
                     name,
                     run.run,
                     content=unpacked(content),
-                    payloads=found.payloads,
-                    asides=found.asides,
-                    problems=found.problems,
+                    payloads=run_file.payloads,
+                    asides=run_file.asides,
+                    problems=run_file.problems,
                     at=now,
                 )
                 if method := described.pop((run.team, run.task, run.run), None):
@@ -467,11 +470,11 @@ async def _made(
                 name, described_as = ServerName(method.run), convert(method, MethodDescription)
                 await runs.put_method(connection, phase_id, name, described_as)
         stored = [await phases.by_id(connection, phase_id) for phase_id in phase_ids]
-        made_phases = [one for one in stored if one is not None]
-        names = [one.name for one in made_phases]
-        await audit_log(connection, caller, "challenges.make", made.challenge, phases=names)
-    for one in made_phases:
-        await hub.phases.scheduler.take_over(one)
+        stored_phases = [stored_phase for stored_phase in stored if stored_phase is not None]
+        names = [stored_phase.name for stored_phase in stored_phases]
+        await audit_log(connection, caller, "challenges.make", plan.challenge, phases=names)
+    for stored_phase in stored_phases:
+        await hub.phases.scheduler.take_over(stored_phase)
     return _report(draft, names)
 
 
@@ -489,16 +492,16 @@ async def _owner(connection: AsyncConnection, draft: ChallengeDraft, name: TeamN
 async def _server(connection: AsyncConnection, draft: ChallengeDraft, server: BundledServer) -> int:
     """Return the id of a server of the hub; if there is none, a retired server is made."""
     name = ServerName(server.server)
-    known = await servers.get(connection, name)
-    if known is not None:
-        if (known.team or "") != server.team:
+    present = await servers.get(connection, name)
+    if present is not None:
+        if (present.team or "") != server.team:
             message = f"there is a server {name!r} of another team by now"
             raise RefusedError(Refusal.STATE, message, field="content")
-        return known.id
+        return present.id
     team = await _owner(connection, draft, TeamName(server.team)) if server.team else None
     tasks = tuple(map(TaskName, server.tasks))
-    made = Server(name=name, url=NO_ADDRESS, protocol=server.protocol, tasks=tasks)
-    number = await servers.add(connection, made, team.id if team else None)
+    server_made = Server(name=name, url=NO_ADDRESS, protocol=server.protocol, tasks=tasks)
+    number = await servers.add(connection, server_made, team.id if team else None)
     await servers.retire(connection, number)
     return number
 
@@ -531,7 +534,9 @@ async def _exported(
     owners: dict[str, Mapping[str, Any]] = {}
     plans = [
         await _phase(hub, running, files, owners, answers=answers, dated=dated)
-        for running in sorted(hub.phases.scheduler.phases.values(), key=lambda one: one.phase.id)
+        for running in sorted(
+            hub.phases.scheduler.phases.values(), key=lambda running: running.phase.id
+        )
         if running.phase.challenge == challenge.name
     ]
     if owners:
@@ -545,8 +550,8 @@ async def _exported(
         or sizes[0] > MOST_YAML
     ):
         raise too_large()
-    named = [(f"{challenge.name}/{name}", content) for name, content in files.items()]
-    return await asyncio.to_thread(zip_of, named)
+    placed = [(f"{challenge.name}/{name}", content) for name, content in files.items()]
+    return await asyncio.to_thread(zip_of, placed)
 
 
 async def _phase(
@@ -564,42 +569,42 @@ async def _phase(
     """
     phase = running.phase
     async with hub.store.reading() as connection:
-        named = [
-            one.name
-            for one in await phases.list_corpora(connection)
-            if one.corpus_id == phase.corpus_id
+        corpora = [
+            version.name
+            for version in await phases.list_corpora(connection)
+            if version.corpus_id == phase.corpus_id
         ]
         golds = await phases.newest_gold(connection, phase.id)
-    place = f"articles/{named[0] if named else phase.own_name}"
+    place = f"articles/{corpora[0] if corpora else phase.own_name}"
     if running.corpus.ids and not any(name.startswith(f"{place}/") for name in files):
         listed = await _articles(hub, running)
-        parts = await asyncio.to_thread(lambda: [b"".join(one) for one in bioc_collections(listed)])
+        parts = await asyncio.to_thread(lambda: [*map(b"".join, bioc_collections(listed))])
         files |= {f"{place}/{n:04}.json": part for n, part in enumerate(parts, start=1)}
     gold = {
         task: _filed(
-            files, f"phases/{phase.own_name}/gold_{task}", one.source, unpacked(one.content)
+            files, f"phases/{phase.own_name}/gold_{task}", version.source, unpacked(version.content)
         )
-        for task, one in golds.items()
+        for task, version in golds.items()
     }
-    plan, usual = (msgspec.to_builtins(one) for one in (phase.plan, PhasePlan()))
+    plan, usual = map(msgspec.to_builtins, (phase.plan, PhasePlan()))
     plan |= {name: _date(running, name) if dated else None for name in DATES}
     values = {key: value for key, value in plan.items() if value != usual[key]}
     place = place if running.corpus.ids else ""
     files_of = {"release": phase.release, "articles": place, "gold": gold}
-    found: dict[str, Any] = {"phase": phase.own_name, **values}
-    found |= {key: value for key, value in files_of.items() if value}
+    written: dict[str, Any] = {"phase": phase.own_name, **values}
+    written |= {key: value for key, value in files_of.items() if value}
     async with hub.store.reading() as connection:
         methods = await runs.methods_by_run(connection, phase.id)
     registered = running.servers if answers else {}
     lanes = [await _lane(hub, running, server, files) for server in registered.values()]
-    found |= {"servers": lanes} if lanes else {}
+    written |= {"servers": lanes} if lanes else {}
     uploaded = {
         name: run
         for name, run in running.offline.items()
         if answers or running.teams[run.team].host
     }
-    filed = [one async for one in _runs(hub, running, uploaded.values(), files)]
-    found |= {"runs": filed} if filed else {}
+    filed = [run async for run in _runs(hub, running, uploaded.values(), files)]
+    written |= {"runs": filed} if filed else {}
     described = [
         convert(method, BundledMethod, run=run.own_name, team=run.team, task=run.task)
         for name, method in methods.items()
@@ -612,36 +617,35 @@ async def _phase(
     ]
     if described:
         name = f"phases/{phase.own_name}/methods.jsonl"
-        files[name] = b"".join(msgspec.json.encode(one) + b"\n" for one in described)
-        found["methods"] = name
+        files[name] = b"".join(msgspec.json.encode(method) + b"\n" for method in described)
+        written["methods"] = name
     names = {run.team for run in uploaded.values()}
     names |= {server.team for server in registered.values() if server.team}
     for team in map(running.teams.__getitem__, names):
         owners[team.name] = {"team": team.name, "title": team.title, "host": team.host}
-    return found
+    return written
 
 
 def _date(running: RunningPhase, name: str) -> str | None:
     """Return when a phase reached a state manually, or else reaches it by its plan."""
-    manual, planned_at = (getattr(one, name) for one in (running.phase.moments, running.phase.plan))
+    phase = running.phase
+    manual, planned_at = getattr(phase.moments, name), getattr(phase.plan, name)
     at = planned_at if manual is None else datetime.fromtimestamp(manual, UTC)
     return at.astimezone(UTC).isoformat() if at else None
 
 
 async def _articles(hub: HubContext, running: RunningPhase) -> Sequence[Article]:
     ids, corpus_id = running.corpus.ids, running.phase.corpus_id
-    found: list[Article] = []
+    article_texts: list[Article] = []
     for start in range(0, len(ids), TEXTS_AT_ONCE):
         places = range(start, min(start + TEXTS_AT_ONCE, len(ids)))
         texts = await hub.store.article_texts(corpus_id, places)
         async with hub.store.reading() as connection:
             listed = await articles.list_page(connection, corpus_id, start, len(places))
-        for one, text in zip(listed, texts, strict=True):
-            article = Article(
-                id=ArticleId(one.article), title=one.title, text=text, source=one.source
-            )
-            found.append(article)
-    return found
+        for row, text in zip(listed, texts, strict=True):
+            article = convert(row, Article, id=ArticleId(row.article), text=text)
+            article_texts.append(article)
+    return article_texts
 
 
 async def _lane(
@@ -653,8 +657,8 @@ async def _lane(
     files |= dict(zip(names, await lane_files(hub.store, running, registered), strict=True))
     if sum(map(len, files.values())) > LIMITS.bytes:
         raise too_large()
-    found = {"server": server.name, "team": registered.team or "", "tasks": list(server.tasks)}
-    return found | {"protocol": server.protocol, "attempts": names[0], "answers": names[1]}
+    written = {"server": server.name, "team": registered.team or "", "tasks": list(server.tasks)}
+    return written | {"protocol": server.protocol, "attempts": names[0], "answers": names[1]}
 
 
 async def _runs(
@@ -664,7 +668,7 @@ async def _runs(
     files: dict[str, bytes],
 ) -> AsyncIterator[Mapping[str, str]]:
     # The names on boards that are shortest are given again first: `runs.board_name`.
-    for run in sorted(uploaded, key=lambda one: len(one.name) - len(one.own_name)):
+    for run in sorted(uploaded, key=lambda run: len(run.name) - len(run.own_name)):
         async with hub.store.reading() as connection:
             content = await runs.content(connection, running.phase.id, run.name)
         if content is not None:

@@ -17,6 +17,7 @@ from metaserver.base.errors import HubError
 from metaserver.base.files import FOLDER_MODE
 from metaserver.base.phases import Challenge, GoldVersion, PackedData, Phase
 from metaserver.base.records import Article, ArticleId, PhaseName, TaskName
+from metaserver.base.structs import convert
 from metaserver.boards.gold import read_gold
 from metaserver.corpus.writing import TextNames, bioc_collections
 from metaserver.phases.jobs import OnProgress, Progress, RowCounter, in_process
@@ -157,13 +158,8 @@ async def _articles(reader: ReadStore, corpus_id: int) -> AsyncIterator[list[Art
             return
         texts = await reader.article_texts(corpus_id, range(start, start + len(listed)))
         yield [
-            Article(
-                id=ArticleId(listed_article.article),
-                text=text,
-                title=listed_article.title,
-                source=listed_article.source,
-            )
-            for listed_article, text in zip(listed, texts, strict=True)
+            convert(row, Article, id=ArticleId(row.article), text=text)
+            for row, text in zip(listed, texts, strict=True)
         ]
         start += len(listed)
 
