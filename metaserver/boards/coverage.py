@@ -16,10 +16,6 @@ Mask: TypeAlias = NDArray[np.bool_]
 NOWHERE: Mapping[ArticleId, int] = MappingProxyType({})
 
 
-def _all_over(_: ServerName) -> bytes | None:
-    return None
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Coverage:
     """The articles that are over for each run.
@@ -30,7 +26,7 @@ class Coverage:
     """
 
     positions: Mapping[ArticleId, int] = field(default_factory=lambda: NOWHERE)
-    over: Callable[[ServerName], bytes | None] = _all_over
+    over: Callable[[ServerName], bytes | None] = lambda _: None
     is_open: Callable[[], bool] = lambda: False
 
     def places(self, articles: Iterable[ArticleId]) -> NDArray[np.int64]:

@@ -10,7 +10,6 @@ import asyncio
 import platform
 from bisect import bisect_left
 from collections import Counter
-from collections import Counter as Count
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -73,11 +72,6 @@ class AttemptCounts(Collector):
     def add(self, attempt: Attempt) -> None:
         """Count an attempt."""
         self._counts[attempt.server, attempt.outcome] += 1
-
-    def forget(self, server: str) -> None:
-        """Drop a removed server's series."""
-        for outcome in Outcome:
-            self._counts.pop((server, outcome), None)
 
     def collect(self) -> Iterable[Metric]:
         """Return the counter."""
@@ -199,10 +193,6 @@ class Metrics:
         self._attempts.add(attempt)
         self._sums.add(attempt, hits)
 
-    def forget(self, server: ServerName) -> None:
-        """Drop a removed server's series."""
-        self._attempts.forget(server)
-
     async def watch_loop(self) -> None:
         """Measure the event loop's lag until cancelled."""
         now = asyncio.get_running_loop().time
@@ -264,7 +254,7 @@ class _Lanes(_Unnamed):
     def collect(self) -> Iterable[Metric]:
         rows = [row for monitor in self._sources.monitors() for row in monitor.servers]
         servers = [row for row in rows if self._only is None or row.name in self._only]
-        states = Count(row.state for row in servers)
+        states = Counter(row.state for row in servers)
         lanes = GaugeMetricFamily("metaserver_lanes", "Lanes by state.", labels=("state",))
         for state in ServerState:
             lanes.add_metric((state,), states[state])

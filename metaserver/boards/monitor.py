@@ -346,10 +346,6 @@ class ServerMonitor:
             if state in DOWN_OR_UP:
                 self._changed[watched.server.name].append(PassedState(self._clock(), state, note))
 
-    def outcomes(self) -> Counter[Outcome]:
-        """Return the number of attempts by outcome."""
-        return sum((watched.measured.outcomes for watched in self._servers.values()), Counter())
-
     def snapshot(self, blocked: str = "") -> Monitor:
         """Return the present monitor; `blocked` is the reason why no answer can be stored."""
         self._update_open()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -71,7 +71,9 @@ class Tally:
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
-    times: dict[str, TimeHistogram] = field(default_factory=dict)
+    times: defaultdict[str, TimeHistogram] = field(
+        default_factory=lambda: defaultdict(TimeHistogram)
+    )
     censored: Counter[str] = field(default_factory=Counter)
     given_up: int = 0
     at_first: int = 0
@@ -100,10 +102,10 @@ class Tally:
         timed_out = outcome is Outcome.TIMEOUT
         seconds = time_limit if timed_out else timings.total
         if outcome not in NO_RESPONSE:
-            self._time(TOTAL, seconds)
+            self.times[TOTAL].add(seconds)
         for name in PHASES:
             if (taken_seconds := getattr(timings, name)) is not None:
-                self._time(name, taken_seconds)
+                self.times[name].add(taken_seconds)
         if timed_out:
             self._censor(timings, time_limit)
         if timed_out or outcome in ANSWERED:
@@ -111,18 +113,13 @@ class Tally:
             self.article_bytes += ended.article_bytes
             self.microseconds += round(seconds * 1e6)
 
-    def _time(self, name: str, seconds: float) -> None:
-        if name not in self.times:
-            self.times[name] = TimeHistogram()
-        self.times[name].add(seconds)
-
     def _censor(self, timings: Timings, time_limit: float) -> None:
         """Count the time limit, and the phase that it cut (with the rest of the limit)."""
         self.censored[TOTAL] += 1
         cut = _cut(timings)
         if getattr(timings, cut) is None:
             spent = sum(getattr(timings, name) or 0.0 for name in ("dns", *CUT_PHASES))
-            self._time(cut, max(0.0, time_limit - spent))
+            self.times[cut].add(max(0.0, time_limit - spent))
         self.censored[cut] += 1
 
     def merge(self, other: Tally) -> None:
@@ -130,8 +127,6 @@ class Tally:
         self.outcomes.update(other.outcomes)
         self.censored.update(other.censored)
         for name, times in other.times.items():
-            if name not in self.times:
-                self.times[name] = TimeHistogram()
             self.times[name].merge(times)
         self._add_sums(other._sums())
 
@@ -163,8 +158,6 @@ class Tally:
         self.outcomes.update(stored.outcomes)
         self.censored.update(stored.censored)
         for name, times in stored.times.items():
-            if name not in self.times:
-                self.times[name] = TimeHistogram()
             self.times[name].add_bytes(times)
         self._add_sums(stored.sums)
 

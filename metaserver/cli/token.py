@@ -16,11 +16,12 @@ from typing import TypeAlias
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from metaserver.base.errors import InputError
+from metaserver.base.phases import DAY
 from metaserver.base.records import TeamName
 from metaserver.base.states import Role
 from metaserver.base.viewer import Token
 from metaserver.cli.folder import hub_settings, make_folder
-from metaserver.operations.tokens import DAY, OF_NO_TEAM
+from metaserver.operations.tokens import OF_NO_TEAM
 from metaserver.store import audit, teams, tokens
 from metaserver.store.database import reading, writing
 from metaserver.store.opening import is_made, making, opened_for_reading

@@ -19,6 +19,7 @@ from msgspec import Meta, Raw
 from metaserver.base.compression import unpack_json
 from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.lanes import Asides, AttemptRecord, CheckedAnswer, LaneKey, StoredAttempt
+from metaserver.base.phases import DAY
 from metaserver.base.plans import LimitSettings
 from metaserver.base.records import ArticleId, Attempt, RegisteredServer, Timings
 from metaserver.base.states import ANSWERED, Outcome
@@ -45,7 +46,6 @@ MOST_LINE = 2**14
 """Bytes of an attempt's line."""
 MOST_MESSAGE = 1_000
 """Characters of an attempt's message that are written."""
-DAY = 86_400.0
 _OF_ANSWERS = frozenset({Outcome.PARTIAL, Outcome.SHAPE, Outcome.NO_VALID_HIT})
 """Outcomes whose messages are written: others may name the server's address."""
 _NO_LANE = LaneKey(0, 0)

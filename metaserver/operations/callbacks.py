@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 import msgspec
 
@@ -78,13 +79,13 @@ async def callback_key(hub: HubContext, caller: Caller, request: OneServer) -> C
     )
 
 
+@dataclass(frozen=True, slots=True)
 class Callbacks:
     """The callbacks that a hub takes; `desk` has the communications that wait for them."""
 
-    def __init__(self, store: Store, client: HttpClient, desk: CallbackDesk) -> None:
-        self._store = store
-        self._client = client
-        self.desk = desk
+    store: Store
+    client: HttpClient
+    desk: CallbackDesk
 
     @classmethod
     def of(cls, hub: HubContext) -> Callbacks:
@@ -93,7 +94,7 @@ class Callbacks:
 
     def limits(self, communication: Communication) -> Limits:
         """Return a callback's limits: its phase's, or the hub's if nobody waits."""
-        return self.desk.limits(communication) or self._client.limits.answer
+        return self.desk.limits(communication) or self.client.limits.answer
 
     async def document(self, server: CallingServer, id_: int, article: str) -> bytes:
         """Return the article of a server's open communication; raises `CallbackError`."""
@@ -120,7 +121,7 @@ class Callbacks:
         It returns the callback as it may be stored: without the secrets that the server is sent.
         Its time grows with the callback.
         """
-        async with self._store.reading() as connection:
+        async with self.store.reading() as connection:
             registered = await servers.get(connection, ServerName(server.name))
         if registered is None or registered.server.protocol != BECALM.name:
             raise CallbackError(CallbackFault.UNKNOWN, "the server speaks another protocol now")
@@ -130,7 +131,7 @@ class Callbacks:
         def check(callback: Callback) -> Callback:
             check_callback(callback, article, registered.server, limits)
             with suppress(PeerError):  # it is sent nothing now, or reads otherwise without them
-                body = self._client.target(registered.server).hidden(callback.body)
+                body = self.client.target(registered.server).hidden(callback.body)
                 if body != callback.body:
                     read_callback = Callback(format=callback.format, body=body)
                     check_callback(read_callback, article, registered.server, limits)

@@ -73,7 +73,7 @@ class ChallengeEdit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     terms_version: Version | None = None
 
 
-class ChallengeTexts(msgspec.Struct, frozen=True, kw_only=True):
+class ChallengeTexts(ChallengePage, frozen=True, kw_only=True):
     """A challenge's page: its texts are Markdown.
 
     `announced` is ISO 8601 with offset, in the challenge's zone; empty: announced at once.
@@ -84,15 +84,6 @@ class ChallengeTexts(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     timezone: str
     announced: datetime | None
-    description: str
-    evaluation: str
-    rules: str
-    data: str
-    kits: str
-    contact: str
-    terms: str
-    terms_version: str
-    sign_up: SignUpMode
     pictures: tuple[str, ...] = ()
 
 

@@ -17,7 +17,7 @@ from metaserver.base.states import OPEN_STATES, PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import ServerField
-from metaserver.operations.jobs import JobDetail, when_ended
+from metaserver.operations.jobs import JobDetail
 from metaserver.operations.table import operation
 from metaserver.phases.archiver import OVER
 from metaserver.phases.conformance import Conditions, verdict
@@ -155,7 +155,8 @@ async def test(hub: HubContext, caller: Caller, request: ServerTest) -> JobDetai
         running_test.task.cancel()
         raise
     running_test.job = job.id
-    when_ended(hub, job.id, running_test.task.cancel)  # a job that was cancelled ends its test
+    assert job.task is not None  # if it is cancelled, that ends its test
+    job.task.add_done_callback(lambda _: running_test.task.cancel())
     if (
         other_job := await hub.jobs.board.post(job, is_of_server)
     ) is not None:  # of the same moment

@@ -159,12 +159,6 @@ def when_done(hub: HubContext, job: str, then: Callable[[], None]) -> None:
         running.when_done(then)
 
 
-def when_ended(hub: HubContext, job: str, then: Callable[[], object]) -> None:
-    """Call `then` once a job has ended, however."""
-    if (running := hub.jobs.own.get(job)) is not None and running.task is not None:
-        running.task.add_done_callback(lambda _: then())
-
-
 @operation("Jobs.list", "GET /jobs", Role.TEAM, scope=Scope.OWN)
 async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[JobDetail]:
     """Return the 32 newest background jobs, newest first, without their reports.

@@ -120,14 +120,14 @@ class PhaseView:
     """A running phase as far as each viewer may see it.
 
     It caches the monitor's public rows, so keep the view if you draw often. `links` are its frozen
-    boards' permanent links, by task: see `look_for_frozen`.
+    boards' permanent links, by task: see `look_for_frozen`. `names` are those that viewers see.
     """
 
     def __init__(self, hub: HubContext, running: RunningPhase) -> None:
         self.links: Mapping[TaskName, str] = {}
         self._hub = hub
         self._running = running
-        self._names = SeenNames(running)
+        self.names = SeenNames(running)
         self._public_monitor = PublicMonitor(self._team, self._named)
         self._rounded: dict[tuple[TaskName, View], _Rounded] = {}
 
@@ -219,12 +219,12 @@ class PhaseView:
 
         While scores cover only the gold's public part, that is the only view.
         """
-        views = self._running.boards.views(task)
+        views = self._running.boards.scoreboard.views(task)
         return [view for view in views if view == PUBLIC] if self._in_part(viewer) else views
 
     def policies(self, task: TaskName) -> Sequence[ArticlePolicy]:
         """Return which articles can count in a task's scores."""
-        return self._running.boards.policies(task)
+        return self._running.boards.scoreboard.policies(task)
 
     async def refresh(
         self,
@@ -234,7 +234,8 @@ class PhaseView:
         articles: ArticlePolicy | None = None,
     ) -> None:
         """Average the runs that have changed, so that `board` has all their scores."""
-        await self._running.boards.refresh(task, self._view(view, viewer), articles)
+        scoreboard = self._running.boards.scoreboard
+        await scoreboard.refresh(task, self._view(view, viewer), articles)
 
     def _view(self, view: str, viewer: Viewer) -> View:
         """Return the view that a viewer sees in place of another."""
@@ -260,7 +261,7 @@ class PhaseView:
         rows = seen_usage(board.rows, self._running.phase.plan.usage.boards, viewer)
         return replace(
             board,
-            rows=self._names.rows(rows, viewer),
+            rows=self.names.rows(rows, viewer),
             note=self._note(viewer),
             frozen="" if self.is_rounded(viewer) else self.links.get(task, ""),
             catching_up=self._running.catching_up,
@@ -334,21 +335,17 @@ class PhaseView:
     def run_named(self, name_shown: str, viewer: Viewer) -> tuple[ServerName, TeamName | None]:
         """Return the run that a viewer is shown by this name, and its team; else `RefusedError`."""
         for name, team in _teams_of_runs(self._running).items():
-            if self._names.run(name, team, viewer) == name_shown:
+            if self.names.run(name, team, viewer) == name_shown:
                 return name, team
         raise RefusedError(Refusal.UNKNOWN, f"there is no run {name_shown!r}", field="run")
-
-    def team_seen(self, team: TeamName | None, viewer: Viewer) -> str:
-        """Return a team's name as a viewer sees it; empty for none."""
-        return self._names.team(team, viewer)
 
     def servers_of(self, team_shown: str, viewer: Viewer) -> Sequence[ServerStatus]:
         """Return the servers of the team that a viewer is shown by this name."""
         running = self._running
         names = {
-            self._names.run(name, registered.team, viewer)
+            self.names.run(name, registered.team, viewer)
             for name, registered in running.servers.items()
-            if registered.team and self._names.team(registered.team, viewer) == team_shown
+            if registered.team and self.names.team(registered.team, viewer) == team_shown
         }
         return [status for status in self.monitor(viewer).servers if status.name in names]
 
@@ -438,11 +435,7 @@ class PhaseView:
 
     def _named(self, server: ServerName, viewer: Viewer) -> str:
         registered = self._running.servers.get(server)
-        return self._names.run(server, registered.team if registered else None, viewer)
-
-    def find_server(self, name: str, viewer: Viewer) -> ServerName | None:
-        """Return the server that takes part and is shown to the viewer by this name, or None."""
-        return self._names.server(name, viewer)
+        return self.names.run(server, registered.team if registered else None, viewer)
 
     def badge(self, server: ServerName, viewer: Viewer) -> tuple[str, ServerState]:
         """Return the name and the state of a server that takes part, which everybody may see."""
@@ -469,7 +462,7 @@ class PhaseView:
         return ServerReading(
             phase=running.name,
             status=public.status(running.boards.server_monitor.status(name), viewer),
-            team=self._names.team(registered.team, viewer),
+            team=self.names.team(registered.team, viewer),
             seen_as="" if seen_as == name else seen_as,
             window=window,
             measures=running.windows.window(name, window),

@@ -150,7 +150,7 @@ async def show(hub: HubContext, caller: Caller, request: OneRun) -> RunCard:
     return RunCard(
         phase=running.name,
         run=request.run,
-        team=view.team_seen(team, viewer),
+        team=view.names.team(team, viewer),
         title=row.title if row else "",
         server=name in running.servers,
         own=own,

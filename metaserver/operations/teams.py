@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from metaserver.base.errors import InputError, Refusal, RefusedError
 from metaserver.base.plans import NoticePlan
-from metaserver.base.records import RegisteredServer, TeamName
+from metaserver.base.records import TeamName
 from metaserver.base.states import Role
 from metaserver.base.structs import convert
 from metaserver.exchange.http.urls import MASK, check_url, shown_webhook
@@ -244,18 +244,15 @@ def _with_webhook(stored: NoticePlan, request: NoticeChange) -> NoticePlan:
 async def retire(hub: HubContext, caller: Caller, request: OneTeam) -> None:
     """Retire a team: its tokens become invalid, its servers are paused, its runs stay."""
     team = await hub.team(request.team)
-    for registered in await _servers(hub, team):
+    async with hub.store.reading() as connection:
+        registered_servers = await servers.list_all(connection, team.name)
+    for registered in registered_servers:
         name = registered.server.name
         note = functools.partial(audit_log, caller=caller, action="servers.pause", subject=name)
         await hub.phases.scheduler.lanes.leave(registered, note)
     async with hub.store.writing() as connection:
         await teams.change(connection, team.name, retired_at=hub.clock())
         await audit_log(connection, caller, "teams.retire", request.team)
-
-
-async def _servers(hub: HubContext, team: Team) -> Sequence[RegisteredServer]:
-    async with hub.store.reading() as connection:
-        return await servers.list_all(connection, team.name)
 
 
 def _require_own(caller: Caller, team: str) -> None:

@@ -10,6 +10,7 @@ from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.phases import DAY
 from metaserver.base.records import TeamName
 from metaserver.base.states import Role
 from metaserver.base.structs import convert
@@ -26,8 +27,6 @@ MOST = 100
 
 OF_NO_TEAM = frozenset({Role.CURATOR, Role.ORGANISER})
 """Roles whose tokens have no team; only organisers create them."""
-
-DAY = 86_400.0  # seconds
 
 TOKEN_PREFIX = tokens.PREFIX
 """How tokens begin, which no other first parameter of a call does."""

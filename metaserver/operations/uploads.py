@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.boards import RAW
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.phases import DAY
 from metaserver.base.plans import UploadLimits
 from metaserver.base.records import ArticleId, ServerName, TaskName, count_stated
 from metaserver.base.states import Role
@@ -30,7 +31,6 @@ from metaserver.store import uploads
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import FiledTask, OfflineTask, RewritableTask
 
-DAY = 86_400.0
 DIGEST_BYTES = 8
 
 READS, READS_SECONDS = 120, 3_600.0

@@ -228,14 +228,6 @@ class LiveBoards:
         """Return the monitor as of now."""
         return self.server_monitor.snapshot(self._blocked() or "")
 
-    def views(self, task: TaskName) -> Sequence[View]:
-        """Return the views that a task is scored in, the raw view first."""
-        return self.scoreboard.views(task)
-
-    def policies(self, task: TaskName) -> tuple[ArticlePolicy, ...]:
-        """Return which articles can count in a task's scores."""
-        return self.scoreboard.policies(task)
-
     def rank(self, ranking: Ranking) -> None:
         """Place the runs by another rule from now on."""
         if ranking != self.scoreboard.ranking:
@@ -255,8 +247,8 @@ class LiveBoards:
         """Return a task's leaderboard with the newest scores and intervals.
 
         If many runs have changed, some have their previous score, or none yet: it is computed
-        within seconds, and then the version rises. `refresh` waits for that. All of a board's pages
-        share it until a score or interval changes: a thousand rows take 20 ms.
+        within seconds, and then the version rises. `Scoreboard.refresh` waits for that. All of a
+        board's pages share it until a score or interval changes: a thousand rows take 20 ms.
         """
         policy = policy or self.scoreboard.ranking.articles
         scores = self._recent(task, view, policy)
@@ -275,12 +267,6 @@ class LiveBoards:
             cached = _ShownBoard(scores, comparison, lacking, usages, board)
             self._shown[task, view, policy] = cached
         return cached.board
-
-    async def refresh(
-        self, task: TaskName, view: View = RAW, policy: ArticlePolicy | None = None
-    ) -> None:
-        """Average the runs that have changed, so that `board` has all their scores."""
-        await self.scoreboard.refresh(task, view, policy)
 
     def _recent(
         self, task: TaskName, view: View, policy: ArticlePolicy
@@ -325,8 +311,8 @@ class LiveBoards:
         """Return a task's present boards in all views, to be stored."""
         boards = [
             await self.settled(task.name, view, policy)
-            for policy in self.policies(task.name)
-            for view in self.views(task.name)
+            for policy in self.scoreboard.policies(task.name)
+            for view in self.scoreboard.views(task.name)
         ]
         return freeze(task, boards, phase=phase, reason=reason, at=at)
 

@@ -129,7 +129,8 @@ def watch(running: RunningPhase, now: float) -> PhaseWatch:
     state = running.phase.state(now)
     is_open = state in OPEN_STATES
     servers = [
-        _watched(running, status, time_left, is_open=is_open) for status in _statuses(running)
+        _watched(running, status, time_left, is_open=is_open)
+        for status in running.boards.monitor().servers
     ]
     about: dict[FindingKind, list[Subject]] = {kind: [] for kind in FindingKind}
     if state in WATCHED:
@@ -148,10 +149,6 @@ def watch(running: RunningPhase, now: float) -> PhaseWatch:
 def is_watched(running: RunningPhase, now: float) -> bool:
     """Return whether `watch` may find something in a phase: if not, nothing has ended there."""
     return running.phase.state(now) in WATCHED
-
-
-def _statuses(running: RunningPhase) -> Sequence[ServerStatus]:
-    return running.boards.monitor().servers
 
 
 def _watched(

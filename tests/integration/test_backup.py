@@ -50,7 +50,7 @@ async def boards_of(running: Running) -> list[object]:
     boards: list[object] = [
         phase.boards.scoreboard.board(task.name, view)
         for task in phase.boards.tasks()
-        for view in phase.boards.views(task.name)
+        for view in phase.boards.scoreboard.views(task.name)
     ]
     attempts = await running.do("servers.attempts", server="blue-1", phase="test", limit=1000)
     one = attempts[0]

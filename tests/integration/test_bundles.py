@@ -287,7 +287,7 @@ async def rows(running: Running) -> dict[str, Any]:
     return {
         f"{task.name} {view}": boards.scoreboard.board(task.name, view).rows
         for task in boards.tasks()
-        for view in boards.views(task.name)
+        for view in boards.scoreboard.views(task.name)
     }
 
 

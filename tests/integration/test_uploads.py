@@ -10,8 +10,9 @@ import pytest
 
 from metaserver.base.compression import pack_json
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.phases import DAY
 from metaserver.base.records import ArticleId
-from metaserver.operations.uploads import DAY, READS, compared, digests_of
+from metaserver.operations.uploads import READS, compared, digests_of
 from tests.fakes.clock import ShiftedClock
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import visiting

@@ -84,13 +84,10 @@ class DataPages(PackagePages):
     def _after(self, job: JobDetail) -> str:
         return job_path(job)
 
-    async def ask_withdraw(self, request: web.Request) -> web.Response:
-        """Ask whether a package is to be withdrawn."""
-        return await self._ask_withdraw(request)
-
-    async def _ask_withdraw(
+    async def ask_withdraw(
         self, request: web.Request, refused: RefusedError | None = None
     ) -> web.Response:
+        """Ask whether a package is to be withdrawn."""
         phase = await self._phase(request)
         return self.console.answer(
             "organise_withdraw.html",
@@ -104,7 +101,7 @@ class DataPages(PackagePages):
         query = OnePhase(phase=request.match_info["phase"])
         result = await tried(self.console.ask(request, data_packages.withdraw, query))
         if isinstance(result, RefusedError):
-            return await self._ask_withdraw(request, result)
+            return await self.ask_withdraw(request, result)
         raise web.HTTPSeeOther(f"{phase_path(query.phase)}/data")
 
 

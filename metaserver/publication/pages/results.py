@@ -59,16 +59,13 @@ class PackagePages(ABC):
         async with self._kept():
             yield
 
-    async def show(self, request: web.Request) -> web.Response:
-        """Answer with a phase's package state, and the form."""
-        return await self._show(request)
-
-    async def _show(
+    async def show(
         self,
         request: web.Request,
         form_values: MultiMapping[Any] | None = None,
         refused: RefusedError | None = None,
     ) -> web.Response:
+        """Answer with a phase's package state, and the form."""
         phase = await self._phase(request)
         return self.console.answer(
             f"organise_{self.kind}.html",
@@ -85,7 +82,7 @@ class PackagePages(ABC):
         values = {**self._form(phase).values(form_values), "phase": phase.phase}
         result = await tried(self._make(request, values))
         if isinstance(result, RefusedError):
-            return await self._show(request, form_values, result)
+            return await self.show(request, form_values, result)
         raise web.HTTPSeeOther(self._after(result))
 
     async def _phase(self, request: web.Request) -> PhaseDetail:

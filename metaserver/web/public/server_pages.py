@@ -106,7 +106,7 @@ class PublicServerPages:
 
 
 def _server(site: Site, name_shown: str, viewer: Viewer) -> ServerName:
-    server = site.source.find_server(name_shown, viewer)
+    server = site.source.names.server(name_shown, viewer)
     if server is None:
         raise web.HTTPNotFound(text=f"No server called {name_shown} takes part in this phase.")
     return server

@@ -167,16 +167,6 @@ def test_the_hub_and_its_process_have_metrics() -> None:
     assert samples["process_resident_memory_bytes",] > 0
 
 
-def test_a_server_that_is_gone_has_no_series() -> None:
-    hub = MeasuredServers()
-    hub.publish(ended(ONE, Outcome.OK))
-    hub.publish(ended(TWO, Outcome.OK))
-    hub.metrics.forget(ONE.name)
-    samples = hub.samples()
-    assert ("metaserver_attempts_total", "ok", "one") not in samples
-    assert samples["metaserver_attempts_total", "ok", "two"] == 1
-
-
 def test_the_loop_is_watched_until_that_is_cancelled() -> None:
     async def watched() -> None:
         hub = MeasuredServers()

@@ -136,7 +136,6 @@ def test_articles_are_answered_given_up_or_neither(server_monitor: ServerMonitor
     row = status(server_monitor)
     assert (row.done, row.given_up, row.total) == (1, 1, ARTICLES)
     assert row.outcomes == {Outcome.FAULT: 2, Outcome.PARTIAL: 1}
-    assert server_monitor.outcomes() == row.outcomes
 
 
 def test_the_remaining_time_follows_the_last_attempts(server_monitor: ServerMonitor) -> None:
@@ -331,7 +330,6 @@ def test_looking_changes_nothing(server_monitor: ServerMonitor) -> None:
     server_monitor.snapshot("the disk is full")
     server_monitor.status(ONE.name)
     server_monitor.state(ONE.name)
-    server_monitor.outcomes()
     server_monitor.usages("USD")
     assert server_monitor.take_changed() == {}
 

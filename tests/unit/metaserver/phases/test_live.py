@@ -82,7 +82,7 @@ async def test_a_crowded_board_is_complete_for_who_waits() -> None:
     boards = live()
     for number in range(100):
         boards.scoreboard.put(ServerName(f"s{number}"), ArticleId("100"), ANSWER.payloads)
-    await boards.refresh(NAME)
+    await boards.scoreboard.refresh(NAME)
     assert len(boards.board(NAME).rows) == 100
 
 
