@@ -13,7 +13,7 @@ MetaserverError
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum, IntEnum, auto
 from pathlib import Path
 from typing import Any
@@ -135,3 +135,12 @@ class UnavailableError(HubError):
     def __init__(self, reason: str, place: str | Path | None = None) -> None:
         self.reason = reason
         super().__init__(f"{place}: {reason}" if place else reason)
+
+
+def listed(texts: Sequence[object], most: int = 20) -> str:
+    """Return the first of some texts, and how many follow.
+
+    Example: `listed(["a", "b", "c"], 2)` returns `"a; b (and 1 more)"`.
+    """
+    more, first = len(texts) - most, "; ".join(map(str, texts[:most]))
+    return f"{first} (and {more} more)" if more > 0 else first

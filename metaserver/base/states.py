@@ -79,6 +79,8 @@ class PhaseState(StrEnum):
 
 OPEN_STATES = frozenset({PhaseState.TRAINING, PhaseState.TEST})
 """The states in which articles are sent."""
+OVER = frozenset({PhaseState.FROZEN, PhaseState.CLOSED})
+"""The states in which no answer can come any more."""
 
 
 class Visibility(StrEnum):

@@ -16,7 +16,7 @@ from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.boards import MethodDescription
-from metaserver.base.errors import InputError, Refusal, RefusedError
+from metaserver.base.errors import InputError, Refusal, RefusedError, listed
 from metaserver.base.lanes import LaneKey
 from metaserver.base.phases import SECTIONS, Challenge, SignUpMode
 from metaserver.base.plans import DATES, PhasePlan
@@ -405,11 +405,10 @@ async def _made(
 ) -> BundleReport:
     """Make a challenge of a draft without faults, in one transaction."""
     if draft.faults or draft.challenge is None:
-        more = len(draft.faults) - MOST_REPORTED
-        said = "; ".join(map(str, draft.faults[:MOST_REPORTED]))
-        message = f"{said} (and {more} more)" if more > 0 else said
         faults = msgspec.to_builtins(_report(draft).faults)
-        raise RefusedError(Refusal.INVALID, message, field="content", detail={"faults": faults})
+        raise RefusedError(
+            Refusal.INVALID, listed(draft.faults), field="content", detail={"faults": faults}
+        )
     plan, now = draft.challenge, hub.clock()
     async with hub.store.writing() as connection:
         if await phases.get_challenge(connection, plan.challenge) is not None:

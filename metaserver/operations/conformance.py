@@ -13,13 +13,12 @@ from msgspec import Meta
 from metaserver.base.conformance import NO_PHASE, Conformance, ConformanceStep, Terms
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import PhaseName, RegisteredServer
-from metaserver.base.states import OPEN_STATES, PhaseState, Role
+from metaserver.base.states import OPEN_STATES, OVER, PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import ServerField
 from metaserver.operations.jobs import JobDetail
 from metaserver.operations.table import operation
-from metaserver.phases.archiver import OVER
 from metaserver.phases.conformance import Conditions, verdict
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store.jobs import StoredJob

@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.base.errors import InputError, Refusal, RefusedError
+from metaserver.base.errors import InputError, Refusal, RefusedError, listed
 from metaserver.base.states import Role
 from metaserver.base.structs import convert
 from metaserver.corpus.reader import read_upload
@@ -23,8 +23,6 @@ from metaserver.operations.fields import GREATEST, NAME, Limit, NewName
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import articles, phases
 from metaserver.store.articles import ListedArticle, PackedArticles, pack_articles
-
-MOST_REPORTED = 20
 
 Content = Annotated[bytes, Meta(description="The file: articles, or a zip of such files")]
 OfVersion = Annotated[
@@ -86,7 +84,7 @@ async def import_(hub: HubContext, caller: Caller, request: ImportCorpus) -> Cor
     problems: list[InputError] = []
     packed = await asyncio.to_thread(_read, request, problems)
     if problems and not request.partial:
-        raise RefusedError(Refusal.INVALID, _joined(problems), field="content")
+        raise RefusedError(Refusal.INVALID, listed(problems), field="content")
     if not packed.rows:
         raise RefusedError(Refusal.INVALID, "no article in it", field="content")
     async with hub.store.writing() as connection:
@@ -158,10 +156,3 @@ def _read(request: ImportCorpus, problems: list[InputError]) -> PackedArticles:
             )
         except InputError as error:
             raise RefusedError(Refusal.INVALID, str(error), field="content") from error
-
-
-def _joined(problems: Sequence[InputError]) -> str:
-    """Return the problems on one line, the first `MOST_REPORTED` of them."""
-    more = len(problems) - MOST_REPORTED
-    reported = "; ".join(map(str, problems[:MOST_REPORTED]))
-    return f"{reported} (and {more} more)" if more > 0 else reported

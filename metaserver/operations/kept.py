@@ -19,9 +19,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.errors import HubError
 from metaserver.base.files import FOLDER_MODE, is_at_work
 from metaserver.base.phases import DataPackage
-from metaserver.base.states import PhaseState
+from metaserver.base.states import OVER, PhaseState
 from metaserver.operations.context import HubContext
-from metaserver.phases.archiver import OVER
 from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import kept_files

@@ -23,14 +23,13 @@ from metaserver.base.boards import (
 )
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import ServerName, TeamName
-from metaserver.base.states import Role
+from metaserver.base.states import OVER, Role
 from metaserver.base.viewer import Viewer
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import OnePhase, PhaseField
 from metaserver.operations.table import Scope, operation
 from metaserver.operations.visibility import sees_method
-from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import runs
 

@@ -28,7 +28,7 @@ from metaserver.base.compression import unpack
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.plans import ArticlePolicy
 from metaserver.base.records import PhaseName, ServerName, TaskName, TeamName
-from metaserver.base.states import ServerState, Visibility
+from metaserver.base.states import OVER, ServerState, Visibility
 from metaserver.base.structs import convert
 from metaserver.base.viewer import ANYBODY, Viewer
 from metaserver.boards.scoreboard import order_of
@@ -61,7 +61,6 @@ from metaserver.operations.visibility import (
     sees_curves,
     why_hidden,
 )
-from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import boards, states
 from metaserver.store.uploads import Upload

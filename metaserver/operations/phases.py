@@ -35,7 +35,7 @@ from metaserver.base.plans import (
     WrittenPlan,
 )
 from metaserver.base.records import PhaseName, TaskName
-from metaserver.base.states import PhaseState, Role, Visibility
+from metaserver.base.states import OVER, PhaseState, Role, Visibility
 from metaserver.base.structs import convert
 from metaserver.base.zones import shown_name, to_zone
 from metaserver.operations.caller import Caller
@@ -52,7 +52,7 @@ from metaserver.operations.planning import (
     require_divisible,
     require_materials,
 )
-from metaserver.operations.rounded import FINAL, warning
+from metaserver.operations.rounded import warning
 from metaserver.operations.table import Nothing, Scope, operation
 from metaserver.phases.restore import vocabulary_of
 from metaserver.phases.runtime import RunningPhase
@@ -266,7 +266,7 @@ def _warned(phase: PhaseDetail) -> PhaseDetail:
 def warnings_of(phase: PhaseDetail) -> tuple[str, ...]:
     """Return warnings for a phase's organisers, each in a sentence or more."""
     text = warning(phase)
-    return (text,) if text and phase.state not in FINAL else ()
+    return (text,) if text and phase.state not in OVER else ()
 
 
 @operation("Phases.create", "POST /phases", Role.ORGANISER)
@@ -354,7 +354,7 @@ async def update(hub: HubContext, caller: Caller, request: PhaseChange) -> Phase
         if (value := getattr(request, name)) is not None:
             values[name] = moment_in(value, zone, name)
     plan = checked(msgspec.structs.replace(before, **values))
-    if plan.ranking != before.ranking and running.phase.state(hub.clock()) in FINAL:
+    if plan.ranking != before.ranking and running.phase.state(hub.clock()) in OVER:
         message = (
             f"phase {running.name} is {running.phase.state(hub.clock())}, with its places: open it"
             " again to change the ranking"

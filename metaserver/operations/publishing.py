@@ -11,7 +11,7 @@ from msgspec import Meta
 from metaserver.base.boards import RAW, BoardRow, FrozenBoard, column_named
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.plans import TeamNames
-from metaserver.base.states import Role, Visibility
+from metaserver.base.states import OVER, Role, Visibility
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenge_pages import Long
 from metaserver.operations.challenges import seen_challenge
@@ -21,7 +21,6 @@ from metaserver.operations.kept import kept_file, published_name
 from metaserver.operations.methods import seen_methods
 from metaserver.operations.phase_view import frozen_board
 from metaserver.operations.phases import PhaseDetail, detail, reopened
-from metaserver.operations.rounded import FINAL
 from metaserver.operations.table import Scope, operation
 from metaserver.phases.notifications import tell_teams
 from metaserver.phases.runtime import RunningPhase
@@ -158,7 +157,7 @@ async def results(hub: HubContext, caller: Caller, request: OneChallenge) -> Seq
     details = []
     for running in hub.seen_phases(caller):
         plan = running.phase.plan
-        over = running.state in FINAL and plan.visibility is Visibility.PUBLIC
+        over = running.state in OVER and plan.visibility is Visibility.PUBLIC
         if running.phase.challenge != challenge.name or not over:
             continue
         if boards_final := await _final(hub, running, caller):
@@ -181,7 +180,7 @@ async def _final(
 
     With `current` none that was made from other gold, answers or runs than there are now.
     """
-    if running.state not in FINAL:
+    if running.state not in OVER:
         return []
     phase, ids = running.phase, list[str]()
     async with hub.store.reading() as connection:
@@ -210,7 +209,7 @@ async def _package(
 
 def _refusal(hub: HubContext, running: RunningPhase, boards_final: Sequence[FrozenBoard]) -> str:
     """Return why a phase's results cannot be published, or ""."""
-    if running.state not in FINAL:
+    if running.state not in OVER:
         return (
             f"phase {running.name} is {running.state}: freeze it first, its results are not final"
         )

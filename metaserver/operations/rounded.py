@@ -17,12 +17,10 @@ import msgspec
 
 from metaserver.base.boards import Board, BoardRow, Column
 from metaserver.base.plans import PhaseLimits, PhasePlan, Ranking
-from metaserver.base.states import PhaseState, Visibility
+from metaserver.base.states import OVER, PhaseState, Visibility
 
 DIGITS = 2
 USUAL_COVERAGE = Ranking().min_coverage
-FINAL = frozenset({PhaseState.FROZEN, PhaseState.CLOSED})
-"""The states in which no answer can come any more."""
 
 
 class Scores(Protocol):
@@ -51,7 +49,7 @@ class Scores(Protocol):
 
 def reveals_gold(plan: PhasePlan, state: PhaseState | None) -> bool:
     """Return whether exact scores would reveal gold that answers can still be fitted to."""
-    return plan.kind is not PhaseState.TRAINING and state not in FINAL
+    return plan.kind is not PhaseState.TRAINING and state not in OVER
 
 
 def in_public_part(plan: PhasePlan, state: PhaseState | None) -> bool:

@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError, listed
 from metaserver.base.records import Problem, TeamName
 from metaserver.base.states import OPEN_STATES, PhaseState, Role
 from metaserver.base.structs import convert
@@ -36,8 +36,6 @@ from metaserver.store import runs
 from metaserver.store.runs import OfflineRun
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import FiledTask, OfflineTask, RunFile
-
-MOST_REPORTED = 20
 
 RunField = Annotated[
     str,
@@ -258,13 +256,9 @@ def _read(running: RunningPhase, task: FiledTask | OfflineTask, content: bytes) 
     """Read a result file; `RefusedError` reports its format errors, each with its line."""
     result = read_run(running, task, content)
     if result.faults:
-        more = len(result.faults) - MOST_REPORTED
-        reported = "; ".join(map(str, result.faults[:MOST_REPORTED]))
-        message = f"{reported} (and {more} more)" if more > 0 else reported
-        raise RefusedError(Refusal.INVALID, message, field="content")
+        raise RefusedError(Refusal.INVALID, listed(result.faults), field="content")
     if not result.payloads:
-        reported = "; ".join(map(str, result.problems[:MOST_REPORTED])) or "empty"
-        message = f"the file has no valid line: {reported}"
+        message = f"the file has no valid line: {listed(result.problems) or 'empty'}"
         raise RefusedError(Refusal.INVALID, message, field="content")
     return result
 

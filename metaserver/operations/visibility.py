@@ -18,10 +18,9 @@ from metaserver.base.boards import ArticleBoard, Board, BoardRow, FrozenBoard, F
 from metaserver.base.curations import AskedServer, AskedState
 from metaserver.base.plans import PhasePlan, ShownUsage, TeamNames
 from metaserver.base.records import ServerName, TeamName
-from metaserver.base.states import PhaseState, ServerState, Visibility
+from metaserver.base.states import OVER, PhaseState, ServerState, Visibility
 from metaserver.base.viewer import Aliases, Viewer
 from metaserver.boards.snapshots import ErrorEntry, Monitor, ServerStatus
-from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
 
 HIDDEN = "The scores of this phase are not shown yet. Its organisers see them."
@@ -116,7 +115,7 @@ def sees_curves(plan: PhasePlan, state: PhaseState | None, viewer: Viewer) -> bo
     In a test phase that would give the gold away, answer by answer, until it is frozen.
     """
     training = plan.kind is PhaseState.TRAINING
-    return viewer.organiser or training or state in (PhaseState.FROZEN, PhaseState.CLOSED)
+    return viewer.organiser or training or state in OVER
 
 
 def seen_usage(
@@ -157,7 +156,7 @@ def sees_method(
 
     Others than its team may once the phase is over, if they see its scores.
     """
-    over = state in (PhaseState.FROZEN, PhaseState.CLOSED)
+    over = state in OVER
     return viewer.owns(team) or (over and sees_all_scores(visibility, viewer))
 
 

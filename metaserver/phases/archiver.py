@@ -18,7 +18,7 @@ import msgspec
 
 from metaserver.base.errors import UnavailableError
 from metaserver.base.records import TaskName
-from metaserver.base.states import PhaseState
+from metaserver.base.states import OVER
 from metaserver.phases.live import LiveBoards
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.scheduler import Scheduler
@@ -28,7 +28,6 @@ from metaserver.store.store import Store
 from metaserver.tasks.plugin import TaskPlugin
 
 LOOK_SECONDS = 0.5
-OVER = frozenset({PhaseState.FROZEN, PhaseState.CLOSED})
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from metaserver.base.boards import column_named
 from metaserver.base.findings import FindingKind, PhaseFinding, Subject
 from metaserver.base.plans import Change
 from metaserver.base.records import ServerName, TaskName
-from metaserver.base.states import OPEN_STATES, PhaseState, ServerState
+from metaserver.base.states import OPEN_STATES, OVER, PhaseState, ServerState
 from metaserver.base.zones import in_words
 from metaserver.boards.forecast import Forecast, Verdict, forecast, verdict
 from metaserver.boards.scoreboard import ranked
@@ -88,8 +88,6 @@ def _jump(
 
 # -- a phase as its organisers watch it ------------------------------------------------------------
 
-DEADLINES = frozenset({PhaseState.FROZEN, PhaseState.CLOSED})
-"""The states from which on no article is sent."""
 WATCHED = OPEN_STATES | {PhaseState.SETUP}
 """The states in which something may need a look: in any other, `watch` finds nothing."""
 NAMED = 3  # articles of a finding that are named
@@ -122,9 +120,7 @@ class PhaseWatch:
 
 def watch(running: RunningPhase, now: float) -> PhaseWatch:
     """Return a phase as of now, with its findings, worst first."""
-    deadline = next(
-        (change for change in running.phase.coming(now) if change.state in DEADLINES), None
-    )
+    deadline = next((change for change in running.phase.coming(now) if change.state in OVER), None)
     time_left = None if deadline is None else deadline.at.timestamp() - now
     state = running.phase.state(now)
     is_open = state in OPEN_STATES

@@ -15,7 +15,7 @@ from msgspec import Meta
 from metaserver.base.concurrency import run_uncancelled
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.records import PhaseName
-from metaserver.base.states import JobState, Role
+from metaserver.base.states import OVER, JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, LONG, OnePhase, PhaseField
@@ -31,7 +31,6 @@ from metaserver.operations.kept import (
     workplace,
 )
 from metaserver.operations.table import Scope, operation
-from metaserver.phases.archiver import OVER
 from metaserver.phases.jobs import Job, Progress
 from metaserver.phases.runtime import RunningPhase
 from metaserver.publication.making import PackageOrder

@@ -13,7 +13,7 @@ from aiohttp import web
 from multidict import MultiMapping
 
 from metaserver.base.errors import RefusedError
-from metaserver.base.states import PhaseState
+from metaserver.base.states import OVER
 from metaserver.operations import phases
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.jobs import JobDetail
@@ -158,7 +158,7 @@ class ResultsPages(PackagePages):
 
     async def _shown(self, request: web.Request, phase: PhaseDetail) -> Mapping[str, Any]:
         return {
-            "over": phase.state in (PhaseState.FROZEN, PhaseState.CLOSED),
+            "over": phase.state in OVER,
             "package": await self._package(request, phase.phase),
             "now": time.time(),
         }
