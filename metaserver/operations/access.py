@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import Final, Protocol
+from typing import Final
 
+import msgspec
 from yarl import URL
 
 from metaserver.base.errors import HubError, Refusal, RefusedError
@@ -21,28 +22,17 @@ _OWN_HEADERS: Final = frozenset({"accept", "connection", "expect", "host", "te",
 _OWN_PREFIXES: Final = ("accept-", "content-", "transfer-", "upgrade", "user-agent")
 
 
-class AccessRequest(Protocol):
-    """The fields of a request that have to do with access; None or empty for no change."""
+class AccessChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request says of the access to a server; None or empty for no change."""
 
-    @property
-    def auth(self) -> AuthKind | None:
-        """The kind of credentials."""
-
-    @property
-    def auth_name(self) -> str | None:
-        """The user, or the header's name, parameter or member."""
-
-    @property
-    def secret(self) -> str | None:
-        """The new secret."""
-
-    @property
-    def certificate(self) -> str | None:
-        """The certificate's SHA-256."""
+    auth: AuthKind | None
+    auth_name: str | None
+    secret: str | None
+    certificate: str | None
 
 
 async def access_of(
-    hub: HubContext, stored: Access, request: AccessRequest, url: str, *, moved: bool = False
+    hub: HubContext, stored: Access, request: AccessChange, url: str, *, moved: bool = False
 ) -> Access:
     """Return the access to store; `RefusedError` names the field.
 

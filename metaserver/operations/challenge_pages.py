@@ -33,13 +33,6 @@ def _text(about: str) -> Meta:
     return Meta(description=f"{about}, in Markdown")
 
 
-About: TypeAlias = Annotated[Long, _text("What the challenge is about")]
-Evaluation: TypeAlias = Annotated[Long, _text("The task, and how runs are scored")]
-Rules: TypeAlias = Annotated[Long, _text("The rules")]
-Data: TypeAlias = Annotated[Long, _text("The data that teams are given")]
-Kits: TypeAlias = Annotated[Long, _text("Links to baselines and starter kits")]
-Contact: TypeAlias = Annotated[Long, _text("How to reach the organisers")]
-Terms: TypeAlias = Annotated[Long, _text("The terms that who signs up accepts")]
 Version: TypeAlias = Annotated[
     str, Meta(max_length=40, description="The version of the terms: a new one for each change")
 ]
@@ -60,16 +53,16 @@ class ChallengeEdit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Changes to a challenge's page, and to how teams sign up."""
 
     challenge: ChallengeField
-    description: About | None = None
-    evaluation: Evaluation | None = None
-    rules: Rules | None = None
-    data: Data | None = None
-    kits: Kits | None = None
-    contact: Contact | None = None
+    description: Annotated[Long, _text("What the challenge is about")] | None = None
+    evaluation: Annotated[Long, _text("The task, and how runs are scored")] | None = None
+    rules: Annotated[Long, _text("The rules")] | None = None
+    data: Annotated[Long, _text("The data that teams are given")] | None = None
+    kits: Annotated[Long, _text("Links to baselines and starter kits")] | None = None
+    contact: Annotated[Long, _text("How to reach the organisers")] | None = None
     announced: Announced | None = None
     sign_up: Mode | None = None
     code: Code | None = None
-    terms: Terms | None = None
+    terms: Annotated[Long, _text("The terms that who signs up accepts")] | None = None
     terms_version: Version | None = None
 
 

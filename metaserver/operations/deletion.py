@@ -23,7 +23,16 @@ async def delete_phase(hub: HubContext, caller: Caller, request: OnePhase) -> No
     A phase with answers, or with runs that teams uploaded, is refused: close it instead.
     """
     async with turn(hub, request.phase) as running, hub.phases.scheduler.lanes.lock:
-        await _delete(hub, caller, running)
+        # Both locks are held: nothing begins in it.
+        await _require_empty(hub, running)
+        async with hub.store.writing() as connection:
+            if await phases.answers(connection, running.phase.id):  # a run was uploaded meanwhile
+                raise RefusedError(Refusal.STATE, "it has answers by now", field="phase")
+            await phases.delete_phase(connection, running.phase.id)
+            await audit_log(connection, caller, "phases.delete", running.name)
+        hub.phases.scheduler.forget(running)
+        for hook in hub.phases.deleted:
+            await hook()
 
 
 @operation("Challenges.delete", "DELETE /challenges/{challenge}", Role.ORGANISER)
@@ -57,16 +66,3 @@ async def _require_empty(hub: HubContext, running: RunningPhase) -> None:
     if any(lanes.is_at_work(running.key(server)) for server in running.servers.values()):
         message = f"servers are at work in phase {running.name}: freeze it first"
         raise RefusedError(Refusal.STATE, message, field="phase")
-
-
-async def _delete(hub: HubContext, caller: Caller, running: RunningPhase) -> None:
-    """Delete a phase; the caller holds its `scoring` and the lanes' lock: nothing begins in it."""
-    await _require_empty(hub, running)
-    async with hub.store.writing() as connection:
-        if await phases.answers(connection, running.phase.id):  # a run was uploaded meanwhile
-            raise RefusedError(Refusal.STATE, "it has answers by now", field="phase")
-        await phases.delete_phase(connection, running.phase.id)
-        await audit_log(connection, caller, "phases.delete", running.name)
-    hub.phases.scheduler.forget(running)
-    for hook in hub.phases.deleted:
-        await hook()

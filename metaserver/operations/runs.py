@@ -26,13 +26,12 @@ from metaserver.operations.uploads import (
     allowance,
     compare_upload,
     count_read,
-    count_upload,
     filed_tasks,
     keep_score,
     require_upload,
 )
 from metaserver.phases.runtime import Part, RunningPhase
-from metaserver.store import runs
+from metaserver.store import runs, uploads
 from metaserver.store.runs import OfflineRun
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import FiledTask, OfflineTask, RunFile
@@ -130,8 +129,15 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
         async with hub.store.writing() as connection:
             name = await runs.board_name(connection, running.phase.id, team, task.name, request.run)
             if not caller.organiser:
-                counted = await count_upload(
-                    connection, *subject, name, compared_upload=compared_upload, now=now
+                await require_upload(connection, *subject, now)
+                counted = await uploads.add(
+                    connection,
+                    running.phase.id,
+                    team.id,
+                    task.name,
+                    name,
+                    at=now,
+                    **compared_upload._asdict(),
                 )
                 remaining = await allowance(connection, *subject, now)
             await runs.put(

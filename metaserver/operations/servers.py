@@ -36,7 +36,7 @@ from metaserver.exchange.http.urls import (
     shown_options,
 )
 from metaserver.exchange.protocols.installed import installed_protocols
-from metaserver.operations.access import access_of, secret_state
+from metaserver.operations.access import AccessChange, access_of, secret_state
 from metaserver.operations.caller import Caller
 from metaserver.operations.conformance import Tested, TestState, newest_test, tests
 from metaserver.operations.context import HubContext, audit_log
@@ -225,7 +225,7 @@ async def register(hub: HubContext, caller: Caller, request: RegisterServer) -> 
     server = _checked(
         Server(
             name=ServerName(request.server),
-            access=await access_of(hub, NO_ACCESS, request, request.url),
+            access=await access_of(hub, NO_ACCESS, convert(request, AccessChange), request.url),
             **settings_of(request)
             | {"url": _url(request.url), "options": _options(request.options)},
         )
@@ -349,7 +349,8 @@ async def update(hub: HubContext, caller: Caller, request: ServerChange) -> Serv
             "contain an address whose secret was stored for the old host: enter the options again"
         )
         raise RefusedError(Refusal.INVALID, message, field="options")
-    values["access"] = await access_of(hub, stored.access, request, url, moved=moved)
+    change = convert(request, AccessChange)
+    values["access"] = await access_of(hub, stored.access, change, url, moved=moved)
     server = _checked(msgspec.structs.replace(registered.server, **values))
     async with hub.store.writing() as connection:
         await servers.change(connection, registered.id, server)

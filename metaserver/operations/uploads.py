@@ -18,7 +18,7 @@ from metaserver.base.boards import RAW
 from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.phases import DAY
 from metaserver.base.plans import UploadLimits
-from metaserver.base.records import ArticleId, ServerName, TaskName, count_stated
+from metaserver.base.records import ArticleId, TaskName, count_stated
 from metaserver.base.states import Role
 from metaserver.base.zones import in_zone
 from metaserver.operations.caller import Caller
@@ -227,34 +227,6 @@ def compared(
         fewest = difference if fewest is None else min(fewest, difference)
     near = fewest is not None and uploads.is_few(fewest, stated)
     return ComparedUpload(stated, fewest, None if near else digests)
-
-
-async def count_upload(
-    connection: AsyncConnection,
-    running: RunningPhase,
-    team: Team,
-    task: TaskName,
-    run: ServerName,
-    *,
-    compared_upload: ComparedUpload,
-    now: float,
-) -> int:
-    """Count an upload in the transaction that stores its run; return its id.
-
-    Raises `RefusedError` if the team has none left.
-    """
-    await require_upload(connection, running, team, task, now)
-    return await uploads.add(
-        connection,
-        running.phase.id,
-        team.id,
-        task,
-        run,
-        at=now,
-        articles=compared_upload.articles,
-        digests=compared_upload.digests,
-        changed=compared_upload.changed,
-    )
 
 
 async def keep_score(hub: HubContext, running: RunningPhase, upload: int) -> None:

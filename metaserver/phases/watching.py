@@ -22,7 +22,6 @@ from metaserver.boards.scoreboard import ranked
 from metaserver.boards.snapshots import ServerStatus
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store.uploads import Upload
-from metaserver.tasks.plugin import TaskPlugin
 
 # -- uploads that an organiser should look at: they may try the gold out ---------------------------
 
@@ -170,7 +169,11 @@ def _found(
     for server in servers:
         for kind, text in _troubles(server, time_left):
             yield kind, Subject(name=server.status.name, text=text)
-    rising = {task.name for task in running.boards.tasks() if _is_rising(task)}
+    rising = {
+        task.name
+        for task in running.boards.tasks()
+        if column_named(task.columns, task.order[0]).rising
+    }
     yield from conspicuous(running.uploads, _leaders(running), rising)
 
 
@@ -200,11 +203,6 @@ def _leaders(running: RunningPhase) -> Mapping[TaskName, ServerName]:
         if rows and rows[0].place is not None:
             leaders[plugin.name] = ServerName(rows[0].run)
     return leaders
-
-
-def _is_rising(plugin: TaskPlugin) -> bool:
-    """Return whether the lowest value is best in a task's first measure."""
-    return column_named(plugin.columns, plugin.order[0]).rising
 
 
 def _troubles(server: WatchedServer, time_left: float | None) -> Iterator[tuple[FindingKind, str]]:

@@ -6,7 +6,7 @@ It reads the store by itself: its work is done in its own process.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -155,7 +155,10 @@ def _report(
         best_member=model.quality.best_member,
         methods=tuple(sorted(methods, key=lambda method: -method.auc_ipr)),
         calibration=_calibration(best) if model.calibrated else (),
-        contributions=tuple(_contributions(best, panel.teams)),
+        contributions=tuple(
+            convert(contribution, TeamContribution)
+            for contribution in contributions(best, panel.teams)
+        ),
     )
 
 
@@ -196,11 +199,3 @@ def _calibration(validated: CrossValidation) -> tuple[CalibrationBin, ...]:
         )
         for place in np.flatnonzero(counts).tolist()
     )
-
-
-def _contributions(
-    validated: CrossValidation, teams: Mapping[str, str]
-) -> Sequence[TeamContribution]:
-    return [
-        convert(contribution, TeamContribution) for contribution in contributions(validated, teams)
-    ]
