@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
+from metaserver.base.phases import label_of
 from metaserver.base.records import Problem
 from metaserver.base.states import Outcome
 
@@ -54,10 +55,10 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float
     answer_bytes: int
 
-    def words(self) -> str:
-        """Return the terms on a single line."""
+    def words(self, label: str = "") -> str:
+        """Return the terms on a single line; `label` is how people know the phase."""
         checked = f"UniProt release {self.release}" if self.release else "accessions by their form"
-        phase = f"For phase {self.phase}" if self.phase else "Without a phase"
+        phase = f"For {label or label_of(self.phase, '')}" if self.phase else "Without a phase"
         parts = (
             f"{phase}: {', '.join(self.tasks) or 'no task'}",
             checked,

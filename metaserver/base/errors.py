@@ -126,6 +126,11 @@ class ReplacedError(HubError):
     """Another process leads the hub, so that this process may not write as its leader."""
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun, as in `1 server` and `2 servers`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 class UnavailableError(HubError):
     """The store cannot be written now, for `reason`; the hub waits and tries again.
 
@@ -135,6 +140,13 @@ class UnavailableError(HubError):
     def __init__(self, reason: str, place: str | Path | None = None) -> None:
         self.reason = reason
         super().__init__(f"{place}: {reason}" if place else reason)
+
+    def advice(self, seconds: float) -> str:
+        """Return what to tell a program that wanted a change, which may try again in `seconds`."""
+        return (
+            f"no change can be stored until this is over: {self.reason}; check whether this change"
+            f" was made, and if not, try again in {seconds:.0f} s"
+        )
 
 
 def listed(texts: Sequence[object], most: int = 20) -> str:

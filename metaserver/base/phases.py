@@ -152,6 +152,11 @@ class Challenge:
         return self.announced_at is not None and now < self.announced_at
 
 
+def label_of(name: str, title: str) -> str:
+    """Return how people know a phase: by its title, or as `phase NAME`."""
+    return title or f"phase {name}"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Phase:
     """A stored phase. `reached` is the state that an organiser or the clock has set.
@@ -173,6 +178,11 @@ class Phase:
     created_at: float
     announced_at: float | None = None
     moments: Moments = field(default_factory=Moments)
+
+    @property
+    def label(self) -> str:
+        """How people know the phase: its title, or `phase NAME`."""
+        return label_of(self.name, self.plan.title)
 
     def is_embargoed(self, now: float) -> bool:
         """Return whether it is still for organisers alone at `now` (Unix seconds)."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from cryptography.fernet import Fernet, InvalidToken
 
 from metaserver.base import files
-from metaserver.base.errors import InputError
+from metaserver.base.errors import InputError, counted
 from metaserver.base.plans import DATES
 from metaserver.base.records import ArticleId, TaskName
 from metaserver.base.zones import known_zone, read_moment
@@ -219,7 +219,8 @@ def _credentials(settings: Settings) -> Iterator[Finding]:
             message = f"another key than {path} sealed: {_remedy(others, lost)}"
             yield Finding(FindingSeverity.ERROR, place, message)
         elif not mode & OTHERS:
-            message = f"{path} opens the credentials of {len(sealed)} servers; no backup has it"
+            servers = counted(len(sealed), "server")
+            message = f"{path} opens the credentials of {servers}; no backup has it"
             yield Finding(FindingSeverity.OK, place, message)
     try:
         trusted(settings.ca_file())
@@ -332,7 +333,7 @@ def _phase(settings: Settings, phase: PhaseSettings, where: str) -> Iterator[Fin
             yield Finding(FindingSeverity.ERROR, f"{where}.articles", str(error))
         else:
             severity = FindingSeverity.OK if ids else FindingSeverity.ERROR
-            yield Finding(severity, f"{where}.articles", f"{len(ids)} articles")
+            yield Finding(severity, f"{where}.articles", counted(len(ids), "article"))
     elif not phase.corpus and not takes_uploads_only(phase.tasks):
         message = "neither articles nor a corpus: the phase has nothing to send"
         yield Finding(FindingSeverity.ERROR, where, message)
@@ -351,6 +352,6 @@ def _gold(task: str, path: Path, ids: Set[ArticleId], where: str) -> Finding:
         return Finding(FindingSeverity.ERROR, where, str(error))
     labelled = set(plugin.labels(gold)) if isinstance(plugin, LabelledTask) else set()
     if ids and not isinstance(plugin, OfflineTask) and (strange := sorted(labelled - ids)):
-        message = f"{len(strange)} articles are not among the phase's, such as {strange[0]}"
+        message = f"{counted(len(strange), 'article')} not among the phase's, such as {strange[0]}"
         return Finding(FindingSeverity.WARNING, where, message)
     return Finding(FindingSeverity.OK, where, f"{path} is readable")

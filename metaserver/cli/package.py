@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from metaserver.base import files
-from metaserver.base.errors import HubError, InputError
+from metaserver.base.errors import HubError, InputError, counted
 from metaserver.base.files import FOLDER_MODE
 from metaserver.base.zips import CHECKSUMS
 from metaserver.cli.arguments import DEFAULT_URL, URL_VARIABLE
@@ -168,7 +168,7 @@ def main(args: argparse.Namespace) -> int:
     except (AnsweredError, JobError) as error:
         print_refusal(error)
         return REFUSED
-    print(f"{out}: {count} files; open {out / 'report.html'}")
+    print(f"{out}: {counted(count, 'file')}; open {out / 'report.html'}")
     return DONE
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError, counted
 from metaserver.base.publications import Publication
 from metaserver.base.publications import normal as normal_publication
 from metaserver.curation import psi_mi
@@ -204,7 +204,7 @@ class MissingEventsError(RefusedError):
 
     def __init__(self, missing: Sequence[tuple[int, CurationEvent]]) -> None:
         self.missing = missing[:MOST_MISSING]
-        message = f"{len(missing)} events of another page are not known here"
+        message = f"{counted(len(missing), 'event')} of another page not known here"
         detail = {"missing": [{"seq": seq, "event": event} for seq, event in self.missing]}
         super().__init__(Refusal.STATE, message, field="seen", detail=detail)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple
 
-from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError, counted
 from metaserver.curation.adjudication import (
     Disagreement,
     RulingChoice,
@@ -163,7 +163,8 @@ def set_gold(
     questions = {one.question: one for one in open_questions(complete, task) if not one.of_methods}
     if unruled := len(questions.keys() - rulings.keys()):
         raise RefusedError(
-            Refusal.STATE, f"{unruled} of {len(questions)} disagreements have no ruling"
+            Refusal.STATE,
+            f"{counted(unruled, 'disagreement')} of {len(questions)} without a ruling",
         )
     relevant: dict[str, bool] = {}
     items: dict[str, frozenset[Item]] = {}

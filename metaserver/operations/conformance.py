@@ -112,11 +112,11 @@ def newest_test(hub: HubContext, registered: RegisteredServer, phases: Container
 def require_passed(hub: HubContext, registered: RegisteredServer, running: RunningPhase) -> None:
     """Raise `RefusedError` unless a server has passed its test for a phase."""
     tested = tested_for(hub, registered, running)
-    reasons, phase = "; ".join(tested.reasons), running.name
+    reasons, phase = "; ".join(tested.reasons), running.label
     message = {
-        TestState.NEVER: f"it has not been tested for phase {phase}: test it first",
-        TestState.FAILED: f"its test for phase {phase} failed: {reasons}",
-        TestState.OUTDATED: f"phase {phase} has changed since its test ({reasons}): test it again",
+        TestState.NEVER: f"it has not been tested for {phase}: test it first",
+        TestState.FAILED: f"its test for {phase} failed: {reasons}",
+        TestState.OUTDATED: f"{phase} has changed since its test ({reasons}): test it again",
         TestState.PASSED: "",
     }[tested.state]
     if message:
@@ -223,7 +223,7 @@ def require_servers(running: RunningPhase) -> RunningPhase:
     """Return the phase; `RefusedError` if it takes uploads only."""
     if running.uploads_only:
         tasks = ", ".join(task.name for task in running.tasks)
-        message = f"phase {running.name} takes uploads only ({tasks}): no server takes part in it"
+        message = f"{running.label} takes uploads only ({tasks}): no server takes part in it"
         raise RefusedError(Refusal.STATE, message, field="phase")
     return running
 

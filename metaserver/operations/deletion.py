@@ -60,9 +60,9 @@ async def _require_empty(hub: HubContext, running: RunningPhase) -> None:
     async with hub.store.reading() as connection:
         answered = await phases.answers(connection, running.phase.id)
     if answered:
-        message = f"phase {running.name} has {answered}: it can be closed, not deleted"
+        message = f"{running.label} has {answered}: it can be closed, not deleted"
         raise RefusedError(Refusal.STATE, message, field="phase")
     lanes = hub.phases.scheduler.lanes
     if any(lanes.is_at_work(running.key(server)) for server in running.servers.values()):
-        message = f"servers are at work in phase {running.name}: freeze it first"
+        message = f"servers are at work in {running.label}: freeze it first"
         raise RefusedError(Refusal.STATE, message, field="phase")

@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError, counted
 from metaserver.base.records import ArticleId, RegisteredServer
 from metaserver.base.states import OPEN_STATES, JobState, Role
 from metaserver.operations import jobs
@@ -120,7 +120,7 @@ async def start_baselines(hub: HubContext, caller: Caller, request: OnePhase) ->
     """
     running = require_servers(hub.phase(request.phase))
     if running.phase.state(hub.clock()) not in OPEN_STATES:
-        raise RefusedError(Refusal.STATE, f"phase {running.name} is not open", field="phase")
+        raise RefusedError(Refusal.STATE, f"{running.label} is not open", field="phase")
     async with hub.store.reading() as connection:
         hosts = {team.name for team in await teams.list_all(connection) if team.host}
         registered = [
@@ -252,7 +252,7 @@ async def lane_of(
     registered = await hub.server(caller, request.server)
     running = require_servers(hub.phase(request.phase))
     if registered.server.name not in running.servers:
-        message = f"{request.server} does not take part in phase {running.name}: start it first"
+        message = f"{request.server} does not take part in {running.label}: start it first"
         raise RefusedError(Refusal.STATE, message, field="server")
     return registered, running
 
@@ -271,13 +271,15 @@ async def _ready(
 def _within_limits(running: RunningPhase, registered: RegisteredServer) -> None:
     limits, name = running.phase.plan.limits, registered.server.name
     if limits.concurrency is not None and registered.server.concurrency > limits.concurrency:
-        message = f"phase {running.name} allows {limits.concurrency} requests in flight at most"
+        message = (
+            f"{running.label} allows {counted(limits.concurrency, 'request')} in flight at most"
+        )
         raise RefusedError(Refusal.STATE, message, field="concurrency")
     theirs = [server for server in running.servers.values() if server.team == registered.team]
     if name not in running.servers and len(theirs) >= limits.servers:
         message = (
-            f"phase {running.name} allows a team {limits.servers} servers; one that was started in"
-            " it counts, retired or not"
+            f"{running.label} allows {counted(limits.servers, 'server')} per team; each that was"
+            " started in it counts, retired or not"
         )
         raise RefusedError(Refusal.STATE, message, field="server")
 
@@ -286,7 +288,7 @@ def position_of(running: RunningPhase, article: str) -> int:
     """Return an article's position in the phase; `RefusedError` if it is not there."""
     position = running.positions.get(ArticleId(article))
     if position is None:
-        message = f"phase {running.name} has no article {article!r}"
+        message = f"{running.label} has no article {article!r}"
         raise RefusedError(Refusal.UNKNOWN, message, field="article")
     return position
 

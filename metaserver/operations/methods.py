@@ -117,12 +117,10 @@ async def describe(hub: HubContext, caller: Caller, request: RunMethod) -> Metho
     run, teams = ServerName(request.run), _teams(running)
     team = teams.get(run)
     if run not in teams or not caller.viewer.owns(team):
-        message = f"your team has no run {request.run!r} in phase {running.name}"
+        message = f"your team has no run {request.run!r} in {running.label}"
         raise RefusedError(Refusal.UNKNOWN, message, field="run")
     if not _may_change(running, caller.viewer, team):
-        message = (
-            f"phase {running.name} is {running.state}: only organisers may change the method now"
-        )
+        message = f"{running.label} is {running.state}: only organisers may change the method now"
         raise RefusedError(Refusal.STATE, message, field="phase")
     values = cleaned(request)
     async with hub.store.writing() as connection:

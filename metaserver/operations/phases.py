@@ -356,7 +356,7 @@ async def update(hub: HubContext, caller: Caller, request: PhaseChange) -> Phase
     plan = checked(msgspec.structs.replace(before, **values))
     if plan.ranking != before.ranking and running.phase.state(hub.clock()) in OVER:
         message = (
-            f"phase {running.name} is {running.phase.state(hub.clock())}, with its places: open it"
+            f"{running.label} is {running.phase.state(hub.clock())}, with its places: open it"
             " again to change the ranking"
         )
         raise RefusedError(Refusal.STATE, message, field="ranking")

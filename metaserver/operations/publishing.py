@@ -210,16 +210,14 @@ async def _package(
 def _refusal(hub: HubContext, running: RunningPhase, boards_final: Sequence[FrozenBoard]) -> str:
     """Return why a phase's results cannot be published, or ""."""
     if running.state not in OVER:
-        return (
-            f"phase {running.name} is {running.state}: freeze it first, its results are not final"
-        )
+        return f"{running.label} is {running.state}: freeze it first, its results are not final"
     if hub.is_embargoed(running):
         return f"challenge {running.phase.challenge} is not announced yet: change that first"
     if running.phase.moments.published:
-        return f"the results of phase {running.name} are published already"
+        return f"the results of {running.label} are published already"
     tasks = running.boards.tasks()
     if not tasks:
-        return f"phase {running.name} has no gold: nothing was scored"
+        return f"{running.label} has no gold: nothing was scored"
     if missing := [
         task.name for task in tasks if task.name not in {board.name for board in boards_final}
     ]:

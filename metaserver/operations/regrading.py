@@ -54,7 +54,7 @@ async def turn(
                 await running.scoring.acquire()
         except TimeoutError:
             message = (
-                f"the runs of phase {name} are being scored with another gold:"
+                f"the runs of {running.label} are being scored with another gold:"
                 f" nothing was changed, try again in {RETRY_SECONDS:.0f} s"
             )
             raise RefusedError(

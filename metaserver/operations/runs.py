@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.base.errors import Refusal, RefusedError, listed
+from metaserver.base.errors import Refusal, RefusedError, counted, listed
 from metaserver.base.records import Problem, TeamName
 from metaserver.base.states import OPEN_STATES, PhaseState, Role
 from metaserver.base.structs import convert
@@ -213,7 +213,7 @@ def require_open(hub: HubContext, running: RunningPhase, caller: Caller) -> None
     """Raise `RefusedError` for teams unless the phase is open, for organisers if it is closed."""
     state = running.state or running.phase.state(hub.clock())  # just loaded
     if state is PhaseState.CLOSED or (not caller.organiser and state not in OPEN_STATES):
-        message = f"phase {running.name} is {state}: its runs can no longer be changed"
+        message = f"{running.label} is {state}: its runs can no longer be changed"
         raise RefusedError(Refusal.STATE, message, field="phase")
 
 
@@ -223,9 +223,7 @@ def filed(running: RunningPhase, name: str) -> FiledTask | OfflineTask:
     for filed_name, task in filed.items():
         if filed_name == name:
             return task
-    message = (
-        f"{name!r} has no result files in phase {running.name}; expected one of {', '.join(filed)}"
-    )
+    message = f"{name!r} has no result files in {running.label}; expected one of {', '.join(filed)}"
     raise RefusedError(Refusal.INVALID, message, field="task")
 
 
@@ -238,7 +236,8 @@ def require_capacity(running: RunningPhase, request: UploadRun, team: Team) -> N
     ]
     limit = running.phase.plan.limits.runs
     if request.run not in names and len(names) >= limit:
-        message = f"a team may have {limit} offline runs per task (limits.runs): delete a run first"
+        most = counted(limit, "offline run")
+        message = f"a team may have {most} per task (limits.runs): delete a run first"
         raise RefusedError(Refusal.STATE, message, field="run")
 
 
@@ -246,9 +245,7 @@ def read_run(running: RunningPhase, task: FiledTask | OfflineTask, content: byte
     """Read a result file, with its format's errors; slow for a large file."""
     scored = {scored.plugin.name: scored.gold for scored in running.boards.scoreboard.scored()}
     if isinstance(task, OfflineTask) and task.name not in scored:
-        message = (
-            f"phase {running.name} has no gold for {task.name} yet, so that runs cannot be checked"
-        )
+        message = f"{running.label} has no gold for {task.name} yet, so that runs cannot be checked"
         raise RefusedError(Refusal.STATE, message, field="task")
     with tempfile.TemporaryDirectory(prefix="metaserver-run-") as folder:
         path = Path(folder) / "run.tsv"

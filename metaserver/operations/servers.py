@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from msgspec import Meta
 
 from metaserver.base.conformance import StepState
-from metaserver.base.errors import InputError, Refusal, RefusedError
+from metaserver.base.errors import InputError, Refusal, RefusedError, counted
 from metaserver.base.plans import PhaseLimits
 from metaserver.base.records import (
     NO_ACCESS,
@@ -236,7 +236,8 @@ async def register(hub: HubContext, caller: Caller, request: RegisterServer) -> 
         if sum(server.retired_at is None for server in theirs) >= limit:
             raise RefusedError(
                 Refusal.STATE,
-                f"a team may have {limit} servers (limits.servers): retire a server first",
+                f"a team may have {counted(limit, 'server')} (limits.servers):"
+                " retire a server first",
             )
         if len(theirs) >= NAMES:  # a retired server keeps its name for ever
             raise RefusedError(

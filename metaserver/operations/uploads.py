@@ -15,7 +15,7 @@ from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.boards import RAW
-from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError, counted
 from metaserver.base.phases import DAY
 from metaserver.base.plans import UploadLimits
 from metaserver.base.records import ArticleId, TaskName, count_stated
@@ -148,15 +148,14 @@ async def require_upload(
     state = await allowance(connection, running, team, task, now)
     if state.left:
         return
-    where = f"of {task} in phase {running.name}"
+    where = f"of {task} in {running.label}"
     if state.next_at is None:
-        message = (
-            f"team {team.name} has used all of its {state.used} uploads {where} (limits.uploads)"
-        )
+        used = counted(state.used, "upload")
+        message = f"team {team.name} has used all of its {used} {where} (limits.uploads)"
         raise RefusedError(Refusal.STATE, message, field="content")
     free = in_zone(datetime.fromtimestamp(state.next_at, UTC), running.phase.timezone)
     message = (
-        f"team {team.name} has made {state.today} uploads {where} in the last 24 hours,"
+        f"team {team.name} has made {counted(state.today, 'upload')} {where} in the last 24 hours,"
         " which is the limit: the next is"
     )
     raise RefusedError(

@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from metaserver.base.concurrency import run_uncancelled
 from metaserver.base.errors import PeerError, UnavailableError
@@ -128,15 +130,18 @@ def _alert(condition: Condition, now: float, message: str, *, over: bool) -> Ale
     return Alert(at=now, kind=kind, phase=phase, subject=subject, message=message, over=over)
 
 
-def lines(alerts: Iterable[Alert]) -> list[str]:
-    """Return a message's lines: one per alert; many of a kind in a phase share a line."""
+def lines(alerts: Iterable[Alert], labels: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Return a message's lines: one per alert; many of a kind in a phase share a line.
+
+    `labels` has how people know a phase, by its name; by default it is `phase NAME`.
+    """
     groups: dict[tuple[str, str, bool], list[Alert]] = {}
     for alert in alerts:
         groups.setdefault((alert.kind, alert.phase, alert.over), []).append(alert)
     texts: list[str] = []
     for (kind, phase, over), group in groups.items():
         begin = "Over: " if over else ""
-        where = f" in phase {phase}" if phase else ""
+        where = f" in {labels.get(phase, f'phase {phase}')}" if phase else ""
         if len(group) <= NAMED:
             texts += [f"{begin}{alert.message}{where}" for alert in group]
         else:
@@ -266,11 +271,20 @@ class AlertSender:
         ]
         await asyncio.gather(*calls)  # concurrently: no channel waits for another
 
+    def _labels(self) -> Mapping[str, str]:
+        """How people know the phases, by name: by titles, with the name if it is not the only."""
+        phases = self._scheduler.phases
+        titles = Counter(running.label for running in phases.values())
+        return {
+            name: running.label if titles[running.label] == 1 else f"{running.label} ({name})"
+            for name, running in phases.items()
+        }
+
     async def _send(self, channel: AlertChannel, waiting: Sequence[Alert]) -> None:
         self._next[channel.id] = self._clock() + self._settings.notices.alerts
         last = waiting[-1].id
         try:
-            await self.deliver(channel, lines(waiting), waiting)
+            await self.deliver(channel, lines(waiting, self._labels()), waiting)
         except FAILURES as error:
             if not is_away(error) and channel.id not in self._failing:
                 log.warning("alerts could not be sent to channel %s: %s", channel.id, error)

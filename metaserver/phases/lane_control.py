@@ -283,7 +283,7 @@ class LaneController:
     ) -> LaneControl:
         if running.state not in OPEN_STATES:
             raise RefusedError(
-                Refusal.STATE, f"phase {running.name} is {running.state}: no article is sent in it"
+                Refusal.STATE, f"{running.label} is {running.state}: no article is sent in it"
             )
         control = await stored_servers.control(connection, running.key(registered))
         if control.control is Control.SUSPENDED:

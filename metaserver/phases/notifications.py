@@ -70,7 +70,7 @@ class Notifier:
                     subject=seen_change.server,
                     event=event,
                     message=_message(
-                        seen_change.server, seen_change.phase.name, event, change.note
+                        seen_change.server, seen_change.phase.label, event, change.note
                     ),
                 ),
             )
@@ -161,9 +161,9 @@ def _by_team(notice: Notice) -> TeamName:
 
 def _message(server: ServerName, phase: str, event: str, note: str) -> str:
     words = {
-        "down": f"Server {server} is down in phase {phase}: {note}",
-        "up": f"Server {server} answers again in phase {phase}",
-        "finished": f"Server {server} has finished phase {phase}",
+        "down": f"Server {server} is down in {phase}: {note}",
+        "up": f"Server {server} answers again in {phase}",
+        "finished": f"Server {server} has finished {phase}",
     }
     return words[event]
 

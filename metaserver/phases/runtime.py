@@ -202,6 +202,11 @@ class RunningPhase:
         return self.phase.name
 
     @property
+    def label(self) -> str:
+        """How people know the phase: its title, or `phase NAME`."""
+        return self.phase.label
+
+    @property
     def uploads_only(self) -> bool:
         """True if its tasks are offline: no server takes part."""
         return any(isinstance(task, OfflineTask) for task in self.tasks)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from metaserver.base.errors import InputError
+from metaserver.base.errors import InputError, counted
 from metaserver.uniprot.codec import PATTERN
 from metaserver.uniprot.release import Release
 
@@ -37,7 +37,8 @@ def read_gold_accessions(path: Path) -> Iterator[GoldAccession]:
     for number, line in enumerate(text.splitlines(), 1):
         article, *accessions = line.split("\t")
         if len(accessions) not in (1, 2):
-            message = f"{1 + len(accessions)} columns, expected article and one or two accessions"
+            columns = counted(1 + len(accessions), "column")
+            message = f"{columns}, expected article and one or two accessions"
             raise InputError(path, message, line=number)
         for accession in accessions:
             if not PATTERN.fullmatch(accession):

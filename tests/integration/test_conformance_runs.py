@@ -253,7 +253,7 @@ async def test_the_console_tests_for_the_phase_that_is_chosen(running: Running) 
         await blue.sign_in(token)
         page = await blue.get("/team/servers/blue-1/test")
         assert "For phase early: ACT, INT · UniProt release test · 20 s per article" in page.said
-        assert "Test now for early" in page.said
+        assert "Test now for phase early" in page.said
         page = await blue.get("/team/servers/blue-1/test?phase=late")
         assert "For phase late: INT · UniProt release second · 7 s per article" in page.said
         assert "answers up to 100,000 bytes" in page.said

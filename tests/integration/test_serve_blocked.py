@@ -87,7 +87,9 @@ async def test_a_store_that_takes_nothing_holds_the_hub_and_loses_nothing(tmp_pa
             assert not await hub.is_ready(session)
             kept = stored(tmp_path / "hub", "SELECT count(*) FROM attempts")[0][0]
             for method, path, given in CHANGES:
-                with pytest.raises(RefusedRequestError, match="takes no change now") as refused:
+                with pytest.raises(
+                    RefusedRequestError, match="no change can be stored until this is over"
+                ) as refused:
                     await organiser(method, path, **given)
                 assert refused.value.status == 503, path
                 assert str(tmp_path) not in refused.value.message

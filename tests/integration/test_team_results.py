@@ -70,7 +70,7 @@ async def test_a_preview_says_what_an_upload_would_be_refused_for(running: Runni
     await upload(running, "first")
     full = await preview(running, GOOD, run="second")
     assert (full.accepted, full.replaces) == (False, False)
-    assert "a team may have 1 offline runs per task (limits.runs)" in full.refused
+    assert "a team may have 1 offline run per task (limits.runs)" in full.refused
     assert (await preview(running, GOOD, run="first")).replaces
     with pytest.raises(RefusedError) as refused:
         await preview(running, GOOD, task="NER")

@@ -39,9 +39,7 @@ LEARNED = tuple(map(str, RANKED))
 ModelField = Annotated[int, Meta(ge=1, le=GREATEST, description="The model's number")]
 LearnedMethod = Annotated[
     Literal["auto", "stacked", "maxent"],
-    Meta(
-        description="How it learns; auto: stacked if it is better than a fusion in cross-validation"
-    ),
+    Meta(description="How it learns; auto: stacked if cross-validation prefers it to a fusion"),
 ]
 
 
@@ -51,7 +49,7 @@ class NewModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     task: TaskField
     phases: Annotated[
         tuple[Annotated[str, Meta(pattern=NAME)], ...],
-        Meta(max_length=100, description="Closed phases with gold of the task; none: all"),
+        Meta(max_length=100, description="Closed phases with gold for the task; none: all"),
     ] = ()
     method: LearnedMethod = "auto"
 
@@ -65,7 +63,7 @@ class OneModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class ModelUse(OneModel, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A model, and whether it is to be used."""
 
-    active: Annotated[bool, Meta(description="Whether curators' requests are ranked by it")] = True
+    active: Annotated[bool, Meta(description="Whether it ranks curators' requests")] = True
 
 
 class ModelDetail(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,10 +101,10 @@ class ModelList(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Consensus.train", "POST /consensus/models", Role.ORGANISER, report=ModelDetail)
 async def train_(hub: HubContext, caller: Caller, request: NewModel) -> JobDetail:
-    """Begin to train a consensus model on closed phases; its report is the model.
+    """Train a consensus model on closed phases; the job's report is the model.
 
-    It is a background job. Each team takes part with the server that was best. Articles that are
-    in a phase that is not closed, too, are left out. The model is not active: use it next.
+    It is a background job. Each team is represented by its best server. Articles that are also in
+    a phase that is not closed are left out. The model has no effect until `Consensus.use`.
     """
     require_one_of(request.task, LEARNED, "task")
     chosen = _chosen(hub, request)
@@ -153,7 +151,7 @@ async def _keep(hub: HubContext, caller: Caller, trained_model: TrainedModel) ->
 
 @operation("Consensus.models", "GET /consensus/models", Role.ORGANISER)
 async def models(hub: HubContext, _caller: Caller, _request: Nothing) -> ModelList:
-    """Return the consensus models, newest first, and closed phases that none learned from."""
+    """Return the consensus models, newest first, and the closed phases that none learned from."""
     async with hub.store.reading() as connection:
         stored_models = await consensus_models.list_all(connection)
     return ModelList(
@@ -163,7 +161,7 @@ async def models(hub: HubContext, _caller: Caller, _request: Nothing) -> ModelLi
 
 @operation("Consensus.use", "POST /consensus/models/{model}/use", Role.ORGANISER)
 async def use(hub: HubContext, caller: Caller, request: ModelUse) -> ModelDetail:
-    """Rank curators' requests by a model from now on, in place of its task's last; or no longer."""
+    """Rank curators' requests by a model instead of its task's present one, or stop ranking."""
     model = await _model(hub, request.model)
     async with hub.store.writing() as connection:
         await consensus_models.use(connection, model, request.active)

@@ -74,7 +74,7 @@ class AppendedEvents(msgspec.Struct, frozen=True, kw_only=True):
 class LogQuery(OneCuration, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The events of a curation from a place on, at most `limit`."""
 
-    since: Annotated[int, Meta(ge=0, le=GREATEST, description="The place of the first")] = 0
+    since: Annotated[int, Meta(ge=0, le=GREATEST, description="The first event's place")] = 0
     limit: Limit = 1_000
 
 
@@ -88,9 +88,9 @@ class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Curation.append", "POST /curations/{curation}/events", Role.CURATOR)
 async def append(hub: HubContext, caller: Caller, request: CurationBatch) -> AppendedEvents:
-    """Add events to a curation: all of a batch or none; a known event is not added again.
+    """Add events to a curation, all of a batch or none; an event that it has is not added again.
 
-    A caller that lacks events of another page is refused (409) and gets them with the refusal.
+    If another page has added events that the caller lacks, the answer is 409 with these events.
     """
     entry = await own_curation(hub, caller, request.curation)
     added, shown = await _added(hub, caller, entry, request.events)

@@ -61,7 +61,7 @@ class FinishedExport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     format: FormatField = "json"
     day: Annotated[
-        str, Meta(max_length=10, description="When they were submitted, 2026-11-27; empty: ever")
+        str, Meta(max_length=10, description="The day (UTC) of submission, 2026-11-27; empty: all")
     ] = ""
 
 
@@ -109,7 +109,7 @@ async def export(hub: HubContext, caller: Caller, request: CurationExport) -> Ex
 
 @operation("Curation.exportAll", "GET /curation-exports", Role.CURATOR)
 async def export_all(hub: HubContext, caller: Caller, request: FinishedExport) -> ExportedFile:
-    """Return the token's submitted curations as one file, to organisers those of all tokens."""
+    """Return the token's submitted curations as one file; organisers get those of all tokens."""
     require_one_of(request.format, FORMATS, "format")
     since, until = _span(request.day)
     token_id = None if caller.organiser else token_of(caller)
@@ -174,7 +174,7 @@ async def _finished(hub: HubContext, caller: Caller, entry: CurationEntry) -> Fi
 
 @operation("Curation.check", "GET /curations/{curation}/check", Role.CURATOR)
 async def check(hub: HubContext, caller: Caller, request: OneCuration) -> Sequence[MissingField]:
-    """Return what MIMIx and IMEx require of the accepted pairs and is not said yet."""
+    """Return what MIMIx and IMEx require for the accepted pairs and is still missing."""
     entry = await read_curation(hub, caller, request.curation)
     return await caller.aside(missing, await _finished(hub, caller, entry))
 
@@ -195,7 +195,7 @@ async def orthologs(hub: HubContext, caller: Caller, request: OneOrtholog) -> Se
 
 @operation("Curation.terms", "GET /curation-terms", Role.CURATOR)
 async def terms(hub: HubContext, caller: Caller, request: TermQuery) -> Sequence[FoundTerm]:
-    """Return terms of PSI-MI: the same name first, then beginnings, then words, then parts."""
+    """Search terms of PSI-MI: exact names first, then beginnings, whole words, and parts."""
     require_one_of(request.branch, ROOTS, "branch")
     if bool(request.words.strip()) == bool(request.sentence.strip()):
         message = "expected either words or a sentence"

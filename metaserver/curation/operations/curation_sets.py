@@ -60,18 +60,18 @@ class NewSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     tasks: Annotated[
         tuple[str, ...], Meta(max_length=3, description="None: those of ACT, INT and IPT")
     ] = ()
-    each: Annotated[int, Meta(ge=2, le=MOST_EACH, description="Curators of an article")] = 2
+    each: Annotated[int, Meta(ge=2, le=MOST_EACH, description="Curators per article")] = 2
     blind: Annotated[
         bool, Meta(description="No curator sees another's decisions, nor the agreement")
     ] = True
     assist: Annotated[
-        bool, Meta(description="Show what servers answered; for closed phases alone")
+        bool, Meta(description="Show what servers answered; for closed phases only")
     ] = False
     adjudicators: Annotated[
         TokenIds,
-        Meta(max_length=MOST_CURATORS, description="Tokens that rule, beside organisers"),
+        Meta(max_length=MOST_CURATORS, description="Tokens that may rule, besides organisers"),
     ] = ()
-    own: Annotated[bool, Meta(description="A curator may rule on own articles")] = False
+    own: Annotated[bool, Meta(description="Curators may rule on their own articles")] = False
 
 
 class SeatDetail(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,10 +120,10 @@ class SetDetail(SetSummary, frozen=True, kw_only=True):
 
 @operation("CurationSets.create", "POST /curation-sets", Role.ORGANISER)
 async def create(hub: HubContext, caller: Caller, request: NewSet) -> SetDetail:
-    """Give articles of a phase to curators: each article to `each` of them, pairs equally often.
+    """Assign articles of a phase to curators: each to `each` of them, all pairs equally often.
 
-    Curators may see these articles, also while the phase is not closed; what servers answered is
-    shown for closed phases alone.
+    Curators may see these articles even if the phase is not closed; what servers answered is shown
+    only if it is.
     """
     running = hub.phase(request.phase)
     positions = _positions(running, request.articles)
@@ -168,7 +168,7 @@ async def create(hub: HubContext, caller: Caller, request: NewSet) -> SetDetail:
 
 @operation("CurationSets.list", "GET /curation-sets", Role.CURATOR)
 async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[SetSummary]:
-    """Return the sets in which the caller has articles or adjudicates; to organisers all."""
+    """Return the sets in which the caller has articles or adjudicates; organisers get all sets."""
     async with hub.store.reading() as connection:
         entries = await curation_sets.list_all(connection)
         summaries = []
@@ -181,13 +181,13 @@ async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[
 
 @operation("CurationSets.get", "GET /curation-sets/{set}", Role.CURATOR)
 async def get(hub: HubContext, caller: Caller, request: OneSet) -> SetDetail:
-    """Return a set with the caller's articles; to organisers all, with each curator's progress."""
+    """Return a set with the caller's articles; organisers get all, and each curator's progress."""
     return await set_detail(hub, caller, request.set)
 
 
 @operation("CurationSets.close", "POST /curation-sets/{set}/close", Role.ORGANISER)
 async def close(hub: HubContext, caller: Caller, request: OneSet) -> SetDetail:
-    """Close a set: its curations take no more events; closed again, it is open again."""
+    """Close a set, so that its curations cannot be changed; a closed set is opened again."""
     entry = await seen_set(hub, caller, request.set)
     now = hub.clock() if entry.closed_at is None else None
     async with hub.store.writing() as connection:
@@ -251,7 +251,7 @@ def _positions(running: RunningPhase, articles: Sequence[str]) -> Sequence[int]:
     for name in articles:
         position = running.positions.get(ArticleId(name))
         if position is None:
-            message = f"phase {running.name} has no article {name!r}"
+            message = f"{running.label} has no article {name!r}"
             raise RefusedError(Refusal.UNKNOWN, message, field="articles")
         positions[position] = None
     return list(positions)
@@ -338,9 +338,9 @@ class MovedCurations(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Curation.reassign", "POST /curations/reassign", Role.ORGANISER)
 async def reassign(hub: HubContext, caller: Caller, request: RenewedToken) -> MovedCurations:
-    """Give a curator's curations that are in no set to another token with the same label.
+    """Give all curations of a token that are in no set to another token with the same label.
 
-    It is taken for the same person's: a decision has one author.
+    Tokens with the same label are the same person's, and each decision keeps its author.
     """
     async with hub.store.writing() as connection:
         holder = await tokens.get(connection, request.curator)

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.compression import unpack
 from metaserver.base.curations import CurationStanding
-from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError, counted
 from metaserver.base.states import Role
 from metaserver.curation.asking import LiveRequest
 from metaserver.curation.basis import (
@@ -60,9 +60,7 @@ MOST_NAMED = 20
 
 SeenEvents = Annotated[
     int,
-    Meta(
-        ge=0, le=GREATEST, description="The number of the curation's events that the caller knows"
-    ),
+    Meta(ge=0, le=GREATEST, description="How many of the curation's events the caller knows"),
 ]
 
 
@@ -88,15 +86,13 @@ class CurationList(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 class Submission(OneCuration, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A curation to submit."""
 
-    seen: Annotated[SeenEvents | None, Meta(description="Refuse it if there are other events")] = (
-        None
-    )
-    undecided: Annotated[bool, Meta(description="Also with candidates without a decision")] = False
+    seen: Annotated[SeenEvents | None, Meta(description="Refuse if there are other events")] = None
+    undecided: Annotated[bool, Meta(description="Even if candidates have no decision")] = False
 
 
 @operation("Curation.open", "POST /curations", Role.CURATOR)
 async def open_(hub: HubContext, caller: Caller, request: NewCuration) -> CurationDetail:
-    """Open a curation of a request, with the candidates so far; or return the existing curation.
+    """Open a curation of a request, with the candidates so far, or return the existing curation.
 
     It keeps the text and the candidates, so that it outlives its request.
     """
@@ -125,7 +121,7 @@ async def get(hub: HubContext, caller: Caller, request: OneCuration) -> Curation
 async def list_(
     hub: HubContext, caller: Caller, request: CurationList
 ) -> Sequence[CurationSummary]:
-    """Return the token's curations, those first that changed last; to organisers those of all."""
+    """Return the token's curations, last changed first; organisers get those of all tokens."""
     token_id = None if caller.organiser else token_of(caller)
     async with hub.store.reading() as connection:
         entries = await curations.list_of(
@@ -137,7 +133,7 @@ async def list_(
 
 @operation("Curation.refresh", "POST /curations/{curation}/refresh", Role.CURATOR)
 async def refresh(hub: HubContext, caller: Caller, request: OneCuration) -> CurationDetail:
-    """Take in the answers that its request has got since; candidates that are gone stay, last."""
+    """Add the answers that have come since; candidates that are no longer there come last."""
     entry = await own_curation(hub, caller, request.curation)
     await require_shown(hub, caller, entry)
     live = await hub.part(CurationParts).requests.get(entry.request) if entry.request else None
@@ -160,9 +156,9 @@ async def refresh(hub: HubContext, caller: Caller, request: OneCuration) -> Cura
 
 @operation("Curation.submit", "POST /curations/{curation}/submit", Role.CURATOR)
 async def submit(hub: HubContext, caller: Caller, request: Submission) -> CurationDetail:
-    """Finish a curation: it is exported from now on, and takes no events.
+    """Submit a curation: it can be exported, and no longer changed unless it is reopened.
 
-    Refused while a candidate has no decision, unless `undecided` says that this is meant.
+    It is refused if a candidate has no decision, unless `undecided` is set.
     """
     entry = await own_curation(hub, caller, request.curation)
     await require_shown(hub, caller, entry)
@@ -195,7 +191,7 @@ async def submit(hub: HubContext, caller: Caller, request: Submission) -> Curati
 
 @operation("Curation.reopen", "POST /curations/{curation}/reopen", Role.CURATOR)
 async def reopen(hub: HubContext, caller: Caller, request: OneCuration) -> CurationDetail:
-    """Open a submitted curation again, for further decisions; of a set, organisers alone may."""
+    """Reopen a submitted curation for further decisions; in a set, only organisers may."""
     entry = await seen_curation(hub, caller, request.curation)
     await require_shown(hub, caller, entry)
     async with hub.store.writing() as connection:
@@ -295,7 +291,7 @@ def _require_decided(work: CurationWork) -> None:
     remaining = undecided(work.basis, fold(work.log))
     if remaining:
         names = ", ".join(" ".join((item.task, *item.item)) for item in remaining[:MOST_NAMED])
-        message = f"{len(remaining)} candidates without a decision: {names}"
+        message = f"{counted(len(remaining), 'candidate')} without a decision: {names}"
         detail = {"undecided": [msgspec.to_builtins(item) for item in remaining]}
         raise RefusedError(Refusal.STATE, message, field="undecided", detail=detail)
 

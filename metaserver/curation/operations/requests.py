@@ -62,7 +62,7 @@ MOST_FILE = 16 * 2**20
 
 RequestField = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)", description="The request's id")]
 Wait = Annotated[
-    float, Meta(ge=0, le=LONGEST_WAIT, description="Wait for news, at most this many seconds")
+    float, Meta(ge=0, le=LONGEST_WAIT, description="Wait for a change, at most this many seconds")
 ]
 Name = Annotated[str, Meta(pattern=SHOWN_NAME)]
 
@@ -84,7 +84,7 @@ class NewRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     article: Annotated[str, Meta(max_length=200, description="PMID, PMCID or DOI")] = ""
     text: Annotated[str, Meta(max_length=MOST_FILE, description="Its text")] = ""
-    content: Annotated[bytes, Meta(max_length=MOST_FILE, description="A file with it")] = b""
+    content: Annotated[bytes, Meta(max_length=MOST_FILE, description="The article as a file")] = b""
     source: Annotated[str, Meta(max_length=200, description="The file's name")] = "article.txt"
     title: Annotated[str, Meta(max_length=500, description="A title for people")] = ""
     pmid: Annotated[str, Meta(max_length=200, description="The PMID of a text or file")] = ""
@@ -101,13 +101,13 @@ class NewRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     ] = "auto"
     weights: Annotated[
         dict[Name, Annotated[float, Meta(ge=0, le=100)]],
-        Meta(max_length=200, description="Weights of servers, 1 where none is given"),
+        Meta(max_length=200, description="Weights of servers; 1 for a server without one"),
     ] = {}
     threshold: Threshold = None
     cutoff: Cutoff = 30
     keep_days: Annotated[
         Annotated[int, Meta(ge=1, le=GREATEST)] | None,
-        Meta(description="Days until it is deleted; none: the most that this hub keeps it"),
+        Meta(description="Days until it is deleted; none: as long as this hub allows"),
     ] = None
     wait: Wait = 0.0
 
@@ -193,10 +193,10 @@ class RequestDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Consensus.ask", "POST /requests", Role.CURATOR)
 async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDetail:
-    """Ask servers about an article; return the request, with `wait` after its end.
+    """Ask servers about an article; return the request, with `wait` as soon as it is done.
 
-    Refused for articles of phases that are not closed; such a request counts, as does a request for
-    an article that is not there, or for a PDF that cannot be read. Quotas: docs/curators.md.
+    Articles of phases that are not closed are refused. Refused requests count against the quota
+    (docs/curators.md), as do those for an unknown article or an unreadable PDF.
     """
     token_id = token_of(caller)
     options = await _options(hub, caller, request)
@@ -265,7 +265,7 @@ async def get(hub: HubContext, caller: Caller, request: RequestQuery) -> Request
 
 @operation("Consensus.list", "GET /requests", Role.CURATOR)
 async def list_(hub: HubContext, caller: Caller, request: RequestList) -> Sequence[RequestSummary]:
-    """Return the token's requests, newest first; to organisers those of all."""
+    """Return the token's requests, newest first; organisers get those of all tokens."""
     token_id = None if caller.organiser else token_of(caller)
     async with hub.store.reading() as connection:
         entries = await requests.list_of(
@@ -286,7 +286,7 @@ async def list_(hub: HubContext, caller: Caller, request: RequestList) -> Sequen
 
 @operation("Consensus.cancel", "POST /requests/{request}/cancel", Role.CURATOR)
 async def cancel(hub: HubContext, caller: Caller, request: OneRequest) -> RequestDetail:
-    """Ask no more servers, and drop the calls under way; the answers so far stay."""
+    """Cancel a request: calls under way are dropped, and the answers so far are kept."""
     live = await own_request(hub, caller, request.request)
     await hub.part(CurationParts).requests.cancel(live)
     async with hub.store.writing() as connection:
@@ -305,7 +305,7 @@ async def forget(hub: HubContext, caller: Caller, request: OneRequest) -> None:
 
 @operation("Consensus.explain", "GET /requests/{request}/candidates/{item}", Role.CURATOR)
 async def explain(hub: HubContext, caller: Caller, request: OneCandidate) -> ConsensusCandidate:
-    """Return a candidate with all that speaks for it, even if not listed."""
+    """Return a candidate with all its evidence, even if it is not listed."""
     live = await own_request(hub, caller, request.request)
     if await is_withheld(hub, caller, live):
         raise RefusedError(Refusal.STATE, GUARDED)

@@ -59,11 +59,9 @@ class TaskOfSet(OneSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class DisagreementQuery(TaskOfSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Disagreements on a task, from a place on; `ruled`: also those with a ruling."""
 
-    since: Annotated[
-        int, Meta(ge=0, le=GREATEST, description="The number of those to leave out")
-    ] = 0
-    limit: Annotated[int, Meta(ge=1, le=MOST_SHOWN, description="The most to return")] = 100
-    ruled: Annotated[bool, Meta(description="Also those with a ruling")] = True
+    since: Annotated[int, Meta(ge=0, le=GREATEST, description="How many to skip")] = 0
+    limit: Annotated[int, Meta(ge=1, le=MOST_SHOWN, description="How many to return at most")] = 100
+    ruled: Annotated[bool, Meta(description="Include those with a ruling")] = True
 
 
 class NewRuling(TaskOfSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -71,7 +69,7 @@ class NewRuling(TaskOfSet, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     article: Annotated[str, Meta(min_length=1, max_length=200, description="The article's id")]
     choice: Annotated[
-        RulingChoice, Meta(description="As the first or second curator, or both, or neither")
+        RulingChoice, Meta(description="Agree with the first or second curator, both, or neither")
     ]
     item: Annotated[
         tuple[Annotated[str, Meta(max_length=32)], ...],
@@ -172,10 +170,10 @@ class SetWork:
 
 @operation("CurationSets.agreement", "GET /curation-sets/{set}/agreement/{task}", Role.CURATOR)
 async def get_agreement(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetAgreement:
-    """Return how far a set's curators agree so far.
+    """Return how well a set's curators agree so far.
 
-    For organisers and adjudicators; of a set that is not blind, for its curators too. Articles that
-    the caller has still to submit are left out.
+    For organisers and adjudicators and, if the set is not blind, its curators. Articles that the
+    caller has not submitted yet are left out.
     """
     work = await compared_work(hub, caller, request)
     agreement_found = await caller.aside(agreement, work.articles, request.task)
@@ -205,10 +203,10 @@ async def get_agreement(hub: HubContext, caller: Caller, request: TaskOfSet) -> 
 async def get_disagreements(
     hub: HubContext, caller: Caller, request: DisagreementQuery
 ) -> SetDisagreements:
-    """Return where the first two curators of each article differ, with both decisions.
+    """Return the disagreements between the first two curators of each article.
 
-    For those who may see the agreement, without articles that they have still to submit. In a blind
-    set, nobody sees those of articles whose gold they make who may not rule on them.
+    For those who may see the agreement, without articles that they have not submitted yet. In a
+    blind set, curators do not see those of their own articles unless they may rule on them.
     """
     work = await compared_work(hub, caller, request)
     questions = await caller.aside(open_questions, work.articles, request.task)
@@ -237,9 +235,9 @@ async def get_disagreements(
 
 @operation("CurationSets.rule", "POST /curation-sets/{set}/rulings/{task}", Role.CURATOR)
 async def rule(hub: HubContext, caller: Caller, request: NewRuling) -> None:
-    """Rule on a disagreement, or change a ruling; an adjudicator is none of the two curators.
+    """Rule on a disagreement, or change a ruling; the adjudicator is neither of the two curators.
 
-    The organiser may allow it when the set is made (`own`).
+    If the set was made with `own`, a curator may rule on own articles too.
     """
     work = await compared_work(hub, caller, request)
     entry = work.entry

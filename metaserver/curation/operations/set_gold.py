@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.curations import CurationStanding
-from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.errors import Refusal, RefusedError, counted
 from metaserver.base.phases import GoldChange, GoldVersion
 from metaserver.base.records import TaskName
 from metaserver.base.states import Role
@@ -47,12 +47,10 @@ class NewGoldOfSet(TaskOfSet, frozen=True, kw_only=True, forbid_unknown_fields=T
     Of articles that the set has not, the present gold stays.
     """
 
-    partial: Annotated[
-        bool, Meta(description="Also while some articles are not submitted: without these")
-    ] = False
+    partial: Annotated[bool, Meta(description="Leave out articles that are not submitted")] = False
     replaces: Annotated[
         Annotated[int, Meta(ge=0, le=GREATEST)] | None,
-        Meta(description="Replace only this version; 0: only where there is none"),
+        Meta(description="Replace only this version; 0: only if there is no gold yet"),
     ] = None
 
 
@@ -61,7 +59,7 @@ class SetExport(OneSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     format: FormatField = "json"
     ruled: Annotated[
-        bool, Meta(description="One per article that both have submitted, by the rulings")
+        bool, Meta(description="One curation per article that both have submitted, as ruled")
     ] = False
 
 
@@ -97,7 +95,7 @@ class SetGoldReport(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("CurationSets.report", "GET /curation-sets/{set}/report/{task}", Role.ORGANISER)
 async def report(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetGoldReport:
-    """Return what the gold of a set would be, and which servers had proposed it."""
+    """Return what the gold of a set would be, and which servers proposed each item."""
     work = await _work(hub, caller, request)
     merged_gold = await _made(hub, work, request.task)
     running = hub.phase(work.entry.phase)
@@ -133,25 +131,25 @@ async def report(hub: HubContext, caller: Caller, request: TaskOfSet) -> SetGold
 @operation("CurationSets.preview", "POST /curation-sets/{set}/gold/{task}/preview", Role.ORGANISER,
            report=GoldChange)  # fmt: skip
 async def preview(hub: HubContext, caller: Caller, request: NewGoldOfSet) -> JobDetail:
-    """Begin a preview of the gold that a set makes: labels, and every run's scores."""
+    """Preview the gold that a set would make: its labels, and every run's scores."""
     return await gold.preview(hub, caller, await _proposal(hub, caller, request))
 
 
 @operation("CurationSets.publish", "PUT /curation-sets/{set}/gold/{task}", Role.ORGANISER,
            report=GoldChange)  # fmt: skip
 async def publish(hub: HubContext, caller: Caller, request: NewGoldOfSet) -> JobDetail:
-    """Begin to set the gold that a set makes, as the next version of its phase's.
+    """Make a set's decisions the next version of its phase's gold.
 
-    Refused while a disagreement has no ruling, or an article is not submitted.
+    It is refused if a disagreement has no ruling, or an article is not submitted.
     """
     return await gold.set_(hub, caller, await _proposal(hub, caller, request))
 
 
 @operation("CurationSets.export", "GET /curation-sets/{set}/export", Role.ORGANISER)
 async def export(hub: HubContext, caller: Caller, request: SetExport) -> ExportedFile:
-    """Return a set's submitted curations as a file; `ruled`: what was accepted in the end.
+    """Return a set's submitted curations as a file; with `ruled`, what was accepted in the end.
 
-    A ruled one is refused while a disagreement has no ruling, also on the methods of a pair.
+    With `ruled` it is refused if a disagreement, even on a pair's methods, has no ruling.
     """
     require_one_of(request.format, FORMATS, "format")
     entry = await seen_set(hub, caller, request.set)
@@ -176,7 +174,9 @@ async def _ruled(
         questions = await asyncio.to_thread(open_questions, work.articles, task)
         rulings = await rulings_of(hub, work, task, questions)
         if unruled := len(questions) - len(rulings):
-            message = f"{unruled} of {len(questions)} disagreements on {task} have no ruling"
+            message = (
+                f"{counted(unruled, 'disagreement')} of {len(questions)} on {task} without a ruling"
+            )
             raise RefusedError(Refusal.STATE, message, field="ruled")
         for one in questions:
             decided = one, rulings[one.question][0]

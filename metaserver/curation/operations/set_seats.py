@@ -46,7 +46,7 @@ class ArticleOfSet(OneSet, frozen=True, kw_only=True, forbid_unknown_fields=True
 class NewHolder(OneSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A curator in a set, and the curator who takes over."""
 
-    curator: Annotated[int, Meta(ge=1, le=GREATEST, description="The token that has the seats")]
+    curator: Annotated[int, Meta(ge=1, le=GREATEST, description="The token that has the articles")]
     to: Annotated[int, Meta(ge=1, le=GREATEST, description="The token that gets them")]
 
 
@@ -71,10 +71,10 @@ async def open_(hub: HubContext, caller: Caller, request: ArticleOfSet) -> Curat
 
 @operation("CurationSets.reassign", "POST /curation-sets/{set}/reassign", Role.ORGANISER)
 async def reassign(hub: HubContext, caller: Caller, request: NewHolder) -> SetDetail:
-    """Give a curator's seats to another token.
+    """Give a curator's articles in a set to another token.
 
-    A token with the same label is the same person's: it gets all seats, with their curations. Any
-    other gets the seats that are not opened yet: a decision has one author.
+    A token with the same label is the same person's and gets all of them, with their curations.
+    Any other gets those that are not opened yet, so that each decision keeps its author.
     """
     entry = await seen_set(hub, caller, request.set)
     async with hub.store.writing() as connection:

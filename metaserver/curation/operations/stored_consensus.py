@@ -52,7 +52,7 @@ class ConsensusQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     methods: Annotated[tuple[MethodName, ...], Meta(max_length=9, description="None: auto")] = ()
     weights: Annotated[
         dict[ServerField, Annotated[float, Meta(ge=0, le=100)]],
-        Meta(max_length=200, description="Weights of servers, 1 where none is given"),
+        Meta(max_length=200, description="Weights of servers; 1 for a server without one"),
     ] = {}
     threshold: Threshold = None
     cutoff: Cutoff = 30
@@ -83,7 +83,7 @@ class StoredConsensus(msgspec.Struct, frozen=True, kw_only=True):
 async def get_methods(
     hub: HubContext, _caller: Caller, _request: Nothing
 ) -> Sequence[ConsensusMethod]:
-    """Return the methods by which answers can be combined."""
+    """Return the methods that combine answers."""
     return [_method(hub, name) for name in METHOD_TITLES]
 
 
@@ -93,8 +93,8 @@ async def get_consensus(
 ) -> StoredConsensus:
     """Return the consensus of the stored answers to an article of a closed phase.
 
-    It is of the answers that the caller may read; the newest phase counts. Learned methods, which
-    say what servers are worth, are for curators; auto is rrf1 for others.
+    It combines the answers that the caller may read, from the newest phase. Learned methods, which
+    reveal how good servers are, are for curators only; for others, auto is rrf1.
     """
     methods = [_allowed(hub, caller, request, method) for method in request.methods or (AUTO,)]
     running = _phase(hub, caller, request.article)
@@ -202,7 +202,7 @@ async def _answers(
     for field, names in (("servers", request.servers), ("weights", tuple(request.weights))):
         for name in names:
             if name not in may_read:
-                message = f"there is no server {name!r} in phase {running.name} to read"
+                message = f"there is no server {name!r} in {running.label} to read"
                 raise RefusedError(Refusal.UNKNOWN, message, field=field)
     by_server: dict[str, StoredAnswer] = {}
     position = running.positions[ArticleId(request.article)]

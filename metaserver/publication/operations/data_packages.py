@@ -78,10 +78,10 @@ def check_release(
     """
     hidden = guarded(running, now)
     if gold and hidden:
-        message = f"phase {running.name} is a test phase: its gold is released from its freeze on"
+        message = f"{running.label} is a test phase: its gold is released from its freeze on"
         raise RefusedError(Refusal.STATE, message, field="gold")
     if gold and not running.gold:
-        message = f"phase {running.name} has no gold"
+        message = f"{running.label} has no gold"
         raise RefusedError(Refusal.STATE, message, field="gold")
     positions = set(running.positions)
     labelled = _gold_articles(running) if gold else set()
@@ -107,7 +107,7 @@ def check_release(
         if not confirmed:
             raise _unconfirmed(f"it has {_named(shared)} of {name}")
     if hidden and not confirmed:
-        raise _unconfirmed(f"phase {running.name} is a test phase")
+        raise _unconfirmed(f"{running.label} is a test phase")
 
 
 def _unconfirmed(reason: str) -> RefusedError:
@@ -274,7 +274,7 @@ async def _store(
         if made_data.corpus_id != running.phase.corpus_id or (
             made_data.gold and made_data.gold != versions
         ):
-            message = f"the plan or the gold of phase {running.name} changed meanwhile: try again"
+            message = f"the plan or the gold of {running.label} changed meanwhile: try again"
             raise RefusedError(Refusal.STATE, message, field="phase")
         package = DataPackage(
             **{name: getattr(made_data, name) for name in PackedData.__struct_fields__},
@@ -304,7 +304,7 @@ async def withdraw(hub: HubContext, caller: Caller, request: OnePhase) -> None:
     """Withdraw a phase's data package: nobody can read it any more; copies stay with teams."""
     running = hub.phase(request.phase)
     if running.data is None:
-        message = f"no data of phase {running.name} are released"
+        message = f"no data of {running.label} are released"
         raise RefusedError(Refusal.STATE, message, field="phase")
     async with hub.store.writing() as connection:
         await kept_files.delete_package(connection, running.phase.id)
@@ -368,7 +368,7 @@ def data_of(hub: HubContext, caller: Caller, phase: str) -> Path:
     running = hub.phase(phase)
     package = offered(hub, running)
     if package is None:
-        message = f"the data of phase {running.name} are not released"
+        message = f"the data of {running.label} are not released"
         raise RefusedError(Refusal.UNKNOWN, message, field="phase")
     if not package.public:
         caller.require_role(Role.TEAM)

@@ -128,12 +128,10 @@ async def make(hub: HubContext, caller: Caller, request: NewPackage) -> JobDetai
         message = "a package with the gold is not for everybody: leave out one of the two"
         raise RefusedError(Refusal.INVALID, message, field="public")
     if running.state not in OVER:
-        message = (
-            f"phase {running.name} is {running.state}: its results are final once it is frozen"
-        )
+        message = f"{running.label} is {running.state}: its results are final once it is frozen"
         raise RefusedError(Refusal.STATE, message, field="phase")
     if not running.gold:
-        message = f"phase {running.name} has no gold: nothing was scored"
+        message = f"{running.label} has no gold: nothing was scored"
         raise RefusedError(Refusal.STATE, message, field="phase")
     order = PackageOrder(
         phase=running.name, gold=request.gold, license=request.license, authors=request.authors
@@ -221,7 +219,7 @@ async def read(hub: HubContext, _caller: Caller, request: PackagePart) -> Packag
     running = hub.phase(request.phase)
     place = await _place(hub, running)
     if place is None:
-        message = f"there is no package of phase {running.name}: make one first"
+        message = f"there is no package of {running.label}: make one first"
         raise RefusedError(Refusal.UNKNOWN, message, field="phase")
     return await read_part(running.name, place, request.offset)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from metaserver.base.errors import counted
 from metaserver.uniprot.codec import MALFORMED, PADDING, Codes, encode_lines
 from metaserver.uniprot.sources.reader import (
     Deleted,
@@ -84,7 +85,7 @@ def read_tsv(source: SourceFile) -> Iterator[ProteinEntry | Membership]:
     record = _member if "member" in roles else _entry
     for row in rows:
         if len(row) != len(heading):
-            raise source.error(f"{len(row)} columns, expected {len(heading)}")
+            raise source.error(f"{counted(len(row), 'column')}, expected {len(heading)}")
         yield record(source, roles, row)
 
 
@@ -133,7 +134,9 @@ def read_idmapping(source: SourceFile) -> Iterator[ProteinEntry]:
     """Yield `idmapping_selected.tab`'s entries: names, gene ids, cluster and taxon."""
     for row in _rows(source):
         if len(row) not in _IDMAPPING_COLUMNS:
-            raise source.error(f"{len(row)} columns, expected 22 as in idmapping_selected.tab")
+            raise source.error(
+                f"{counted(len(row), 'column')}, expected 22 as in idmapping_selected.tab"
+            )
         if not row[12].isdecimal():
             raise source.error(f"expected a taxon number in column 13, got {row[12][:40]!r}")
         yield ProteinEntry(
@@ -153,7 +156,9 @@ def read_memberships(source: SourceFile) -> Iterator[Membership]:
     """
     for row in _rows(source):
         if len(row) not in (2, 3):
-            raise source.error(f"{len(row)} columns, expected accession and UniRef50 cluster")
+            raise source.error(
+                f"{counted(len(row), 'column')}, expected accession and UniRef50 cluster"
+            )
         if len(row) == 2 or row[1] == "UniRef50":
             yield Membership(source.line, row[0].partition("-")[0], row[-1])
 

@@ -155,7 +155,7 @@ async def callback_errors(request: web.Request, handler: Handler) -> web.StreamR
         code = BecalmCode(int(error.refusal), UNKNOWN_ERROR.name, UNKNOWN_ERROR.code)
         return _refused(code, error.message, refusal_headers(error))
     except UnavailableError as error:
-        message = f"the hub's store takes no change now: {error.reason}"
+        message = f"no answer can be stored until this is over: {error.reason}; send it again"
         return _refused(NOT_SAVED, message, AGAIN)
     except web.HTTPException as error:
         if error.status not in STATUSES:

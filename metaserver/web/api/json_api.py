@@ -178,9 +178,7 @@ async def api_errors(request: web.Request, handler: Handler) -> web.StreamRespon
         )
         response.headers.update(refusal_headers(error))
     except UnavailableError as error:
-        response = error_response(
-            request, 503, f"the hub's store takes no change now: {error.reason}"
-        )
+        response = error_response(request, 503, error.advice(RETRY_SECONDS))
         response.headers[hdrs.RETRY_AFTER] = f"{RETRY_SECONDS:.0f}"
     except web.HTTPException as error:
         if error.status < 400:

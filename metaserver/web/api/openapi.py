@@ -28,7 +28,7 @@ ERRORS = {
     "422": "A value does not fit; `field` names the parameter",
     "429": "Too many requests; `Retry-After` says how many seconds to wait",
     "500": "The hub failed; its log has the reason under the request's id",
-    "503": "The hub's store takes no change now",
+    "503": "No change can be stored at the moment; `Retry-After` says how many seconds to wait",
 }
 WITH_BODY = frozenset({"400", "408", "413", "415"})
 

@@ -32,6 +32,7 @@ from metaserver.web.access.bodies import BODY_BYTES, received, too_large, upload
 from metaserver.web.access.downloads import in_turn
 from metaserver.web.access.headers import refusal_headers
 from metaserver.web.access.visitor import caller_of
+from metaserver.web.api.json_api import RETRY_SECONDS
 from metaserver.web.api.xmlrpc_values import (
     CallError,
     Code,
@@ -256,7 +257,7 @@ def _fault_of(error: Exception) -> tuple[int, str]:
         case WireError():
             return _code_of(error), _clean(str(error))
         case UnavailableError():
-            return int(Code.INTERNAL), "the hub's store takes no change now: try again later"
+            return int(Code.INTERNAL), _clean(error.advice(RETRY_SECONDS))
         case web.HTTPException():
             return error.status, _clean(error.text or error.reason)
     log.error("a call failed", exc_info=error)

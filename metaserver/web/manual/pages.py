@@ -19,8 +19,16 @@ MOST_MATCHES = 40
 """The most sections that a search finds."""
 LENGTH = 100
 """The most characters of what is searched."""
-RECORDS = f"{PREFIX}/adr/"
-"""The decisions: what is found in them comes after what is so today."""
+RECORDS = (
+    f"{PREFIX}/adr",
+    f"{PREFIX}/CHANGELOG",
+    f"{PREFIX}/CONTRIBUTING",
+    f"{PREFIX}/architecture",
+    f"{PREFIX}/benchmarks",
+    f"{PREFIX}/releasing",
+    f"{PREFIX}/testing",
+)
+"""Pages for contributors, and records of the past: they come after what a user reads."""
 AROUND = 90
 """Characters of a text that are shown on each side of the first word."""
 
@@ -61,7 +69,7 @@ def _score(words: Sequence[str], texts: Sequence[str]) -> int:
     title, heading, text = texts
     total = 0
     for word in words:
-        count = 20 * (word in heading) + 5 * (word in title) + min(4, text.count(word))
+        count = 20 * (word in heading) + 15 * (word in title) + min(4, text.count(word))
         if not count:
             return 0
         total += count
@@ -73,7 +81,11 @@ def _passage(text: str, words: Sequence[str]) -> list[str]:
     if len(folded) != len(text):  # a letter that becomes two: places would not fit
         return [text[: 2 * AROUND]]
     first = min((at for word in words if (at := folded.find(word)) >= 0), default=0)
-    start, end = max(0, first - AROUND), first + AROUND
+    start, end = max(0, first - AROUND), min(len(text), first + AROUND)
+    while 0 < start < first and not text[start - 1].isspace():
+        start += 1
+    while first + AROUND // 2 < end < len(text) and not text[end].isspace():
+        end -= 1
     parts, at = [""], start
     while at < min(end, len(text)):
         word = next((word for word in words if folded.startswith(word, at)), None)

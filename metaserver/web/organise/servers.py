@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -12,10 +12,12 @@ from aiohttp import web
 from multidict import MultiDict, MultiMapping
 
 from metaserver.base.errors import RefusedError
+from metaserver.base.phases import label_of
 from metaserver.base.states import PhaseState, ServerState
 from metaserver.operations import lanes, servers
 from metaserver.operations.conformance import TestState
 from metaserver.operations.lanes import InLane, Requeue, Requeued, Suspension
+from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneProgress, ServerDetail
 from metaserver.operations.table import Nothing
 from metaserver.web.access.refusals import in_words
@@ -101,11 +103,17 @@ class OrganiserLaneRow(NamedTuple):
     server: ServerDetail
     progress: LaneProgress | None
     closed: bool
+    title: str = ""  # the phase's
 
     @property
     def phase(self) -> str:
         """The phase's name."""
         return self.progress.phase if self.progress else ""
+
+    @property
+    def label(self) -> str:
+        """How people know the phase: its title, or `phase NAME`."""
+        return label_of(self.phase, self.title)
 
     @property
     def id(self) -> str:
@@ -150,7 +158,7 @@ class OrganiserLaneRow(NamedTuple):
         if self.progress is None:
             return f"{self.server.server} takes part in no phase yet"
         note = f" ({self.progress.note})" if self.progress.note else ""
-        return f"{self.server.server} is {self.progress.state} in phase {self.phase}{note}"
+        return f"{self.server.server} is {self.progress.state} in {self.label}{note}"
 
     def path(self, act: OrganiserLaneAction) -> str:
         """Return the path where an action is confirmed, or done."""
@@ -207,8 +215,7 @@ class OrganiserServerPages(ConsolePages):
     async def _lanes(self, request: web.Request) -> Sequence[OrganiserLaneRow]:
         registered = await self.console.ask(request, servers.list_, Nothing())
         listed = await organised_phases(self.console, request)
-        closed = {phase.phase for phase in listed if phase.state is PhaseState.CLOSED}
-        return [*_lane_rows(registered, closed)]
+        return [*_lane_rows(registered, {phase.phase: phase for phase in listed})]
 
     async def parts(self, request: web.Request, chosen: LaneFilter) -> LiveParts:
         """Return the live parts of the page: a row a lane."""
@@ -290,12 +297,16 @@ class OrganiserServerPages(ConsolePages):
                 return await self.console.ask(request, lanes.cancel, query)
 
 
-def _lane_rows(registered: Sequence[ServerDetail], closed: set[str]) -> Iterator[OrganiserLaneRow]:
+def _lane_rows(
+    registered: Sequence[ServerDetail], phases: Mapping[str, PhaseDetail]
+) -> Iterator[OrganiserLaneRow]:
     for server in sorted(
         registered, key=lambda server: (server.retired, server.team or "", server.server)
     ):
         for progress in reversed(server.phases):
-            yield OrganiserLaneRow(server, progress, progress.phase in closed)
+            phase = phases.get(progress.phase)
+            closed = phase is not None and phase.state is PhaseState.CLOSED
+            yield OrganiserLaneRow(server, progress, closed, phase.title if phase else "")
         if not server.phases:
             yield OrganiserLaneRow(server, None, closed=False)
 

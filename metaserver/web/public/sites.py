@@ -129,6 +129,12 @@ class Site:
         """The tasks that have a leaderboard."""
         return self.source.tasks()
 
+    @property
+    def title(self) -> str:
+        """The phase's title, or its name in its challenge if it has none."""
+        summary = self.summary()
+        return summary.title or summary.own_name
+
     def monitor(self, viewer: Viewer) -> Monitor:
         """Return the monitor as of now, as far as the viewer may see it."""
         return self.source.monitor(viewer)

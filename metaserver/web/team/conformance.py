@@ -96,16 +96,16 @@ async def status_of(
 async def test_parts(console: ConsoleContext, request: web.Request, name: str) -> LiveParts:
     """Return the live parts of a test's page."""
     test = await status_of(console, request, name, phase_named(console, request))
+    card = await one_card(console, request, name)
     part = console.templates.part
     steps = {
         f"step-{number}": part("team_parts.html", "step", number, step, SHAPES)
         for number, step in enumerate(test.steps)
     }
     summary = {
-        "verdict": part("team_parts.html", "verdict", test, word_of(test)),
+        "verdict": part("team_parts.html", "verdict", card, test, word_of(test)),
         "wrong": part("team_parts.html", "step_groups", grouped_steps(test.steps)),
     }
-    card = await one_card(console, request, name)
     if len(card.server.tests) > 1:
         summary["test-phases"] = part("team_parts.html", "test_phases", card, test, TESTED)
     return LiveParts(

@@ -121,17 +121,20 @@ class MethodPages(ConsolePages):
                     False,
                 )
                 if same and other_run.method is not None:
-                    return other_run.method, phase.phase
+                    return other_run.method, phase.title or phase.phase
         return None, ""
 
     async def _form(self, request: web.Request, form: Form) -> web.Response:
         run = await self._one(request)
+        listed = await newest_phases(self.console, request)
+        titles = {phase.phase: phase.title for phase in listed}
         copied = "" if form.status != 200 else (await self._earlier(request, run))[1]
         return self.console.answer(
             "team_method.html",
             status=form.status,
             scope=await scope_of(self.console, request, run.team or None),
             one=run,
+            phase=titles.get(run.phase) or run.phase,
             form=form,
             taken=copied,
             headings=HEADINGS,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import quote, urlencode
 
 from aiohttp import hdrs, web
 
+from metaserver.base.phases import label_of
 from metaserver.base.states import OPEN_STATES, PhaseState, ServerState
 from metaserver.operations import phases, servers, teams
 from metaserver.operations.conformance import Tested, TestState
@@ -102,6 +103,7 @@ class Card:
 
     server: ServerDetail
     rows: Sequence[TeamLaneRow]
+    titles: Mapping[str, str] = field(default_factory=dict)  # the phases', by name
 
     @classmethod
     def of(cls, server: ServerDetail, phases: Sequence[PhaseDetail]) -> Card:
@@ -121,7 +123,16 @@ class Card:
             )
             for phase in shown_phases
         ]
-        return cls(server=server, rows=rows)
+        titles = {phase.phase: phase.title for phase in phases}
+        return cls(server=server, rows=rows, titles=titles)
+
+    def title(self, phase: str) -> str:
+        """Return a phase's title, or its name if it has none."""
+        return self.titles.get(phase) or phase
+
+    def label(self, phase: str) -> str:
+        """Return how people know a phase: by its title, or as `phase NAME`."""
+        return label_of(phase, self.titles.get(phase, ""))
 
     @property
     def open(self) -> bool:
@@ -151,9 +162,9 @@ class Card:
         """Return its state in a phase, as the hub reports it."""
         progress_found = [progress for progress in self.server.phases if progress.phase == phase]
         if not progress_found:
-            return f"{self.server.server} takes no part in phase {phase} yet"
+            return f"{self.server.server} takes no part in {self.label(phase)} yet"
         note = f" ({progress_found[0].note})" if progress_found[0].note else ""
-        return f"{self.server.server} is {progress_found[0].state} in phase {phase}{note}"
+        return f"{self.server.server} is {progress_found[0].state} in {self.label(phase)}{note}"
 
 
 def left(progress: LaneProgress) -> str:

@@ -67,7 +67,7 @@ def test_the_accessions_of_a_gold_file_have_their_places(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("100", "1 columns, expected article and one or two accessions"),
+        ("100", "1 column, expected article and one or two accessions"),
         (f"100\t{HUMAN}\t{MOUSE}\t{RAT}", "4 columns, expected article"),
         (f"100\t{HUMAN} ", f"'{HUMAN} ' is not an accession"),
     ],

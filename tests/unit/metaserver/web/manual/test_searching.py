@@ -20,7 +20,11 @@ A new file is a version.
 Shows who moves, before the gold counts.
 """
 SEARCH = Search(
-    [*split("/docs/gold", PAGE), *split("/docs/adr/0001-gold", "# Gold preview\n\nx\n")]
+    [
+        *split("/docs/adr/0001-gold", "# Gold preview\n\nx\n"),
+        *split("/docs/CHANGELOG", "# Changes\n\n## Gold\n\ngold gold\n"),
+        *split("/docs/gold", PAGE),
+    ]
 )
 
 
@@ -35,7 +39,7 @@ def test_a_section_has_all_words_in_any_case() -> None:
 
 def test_headings_come_before_texts_and_decisions_last() -> None:
     assert found("gold")[0] == "/docs/gold"
-    assert found("gold")[-1] == "/docs/adr/0001-gold"
+    assert set(found("gold")[-2:]) == {"/docs/adr/0001-gold", "/docs/CHANGELOG#gold"}
 
 
 def test_nothing_is_found_for_no_word_and_for_one_that_is_nowhere() -> None:
@@ -46,6 +50,13 @@ def test_a_passage_has_the_words_at_odd_places() -> None:
     [one] = SEARCH.find("moves")
     assert one.parts[1] == "moves"
     assert "".join(one.parts) == "Shows who moves, before the gold counts."
+
+
+def test_a_passage_begins_and_ends_at_words() -> None:
+    [one] = Search(split("/docs/x", f"# X\n\n{'before ' * 40}needle {'after ' * 40}")).find(
+        "needle"
+    )
+    assert set("".join(one.parts).split()) == {"before", "needle", "after"}
 
 
 def test_letters_that_fold_to_two_do_not_shift_the_passage() -> None:
