@@ -296,7 +296,7 @@ def a_preview(page: Page) -> None:
 
 
 def a_refusal(page: Page) -> None:
-    page.get_by_role("button", name="Start blue-2 in test").click()
+    page.get_by_role("button", name=f"Start blue-2 in {MARKUP}").click()
     expect(page.get_by_role("alert")).to_be_visible()
 
 

@@ -133,7 +133,7 @@ def start_a_server(hub: JourneyHub, page: Page) -> None:
     page.wait_for_url("**/team/servers/green-1/test")
     expect(page.locator("#verdict")).to_contain_text("passed")
     enter(page, "Servers of team green", "**/team/servers")
-    enter(page, "Start green-1 in test")
+    enter(page, "Start green-1 in Test phase")
     expect(page.get_by_role("region", name="green-1")).to_contain_text("finished")
 
 
@@ -214,7 +214,7 @@ def test_from_reading_to_an_uploaded_run(door, visits, tmp_path):
     expect(page.locator("main")).to_contain_text("INT: 10 uploads left now")
     check(page)
     enter(page, "Upload it for INT", "**/team?uploaded=green-file")
-    results = page.get_by_role("region", name="INT in test")
+    results = page.get_by_role("region", name="INT in Test phase")
     expect(results.get_by_role("row", name="green-file")).to_contain_text("1 of 1 of yours")
     expect(page.locator("#results")).to_contain_text("(2031-01-16 02:00 Asia/Tokyo)")
     check(page)
@@ -245,7 +245,7 @@ def test_the_focus_goes_on_to_the_button_in_the_place_of_the_one_that_was_presse
     hub.wait(held=True)
     page = live(signed_in(hub, visits, "/team/servers"))
     card = page.get_by_role("region", name=server)
-    tab_to(page, f"Start {server} in test")
+    tab_to(page, f"Start {server} in Test phase")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name=f"Pause {server}")).to_be_focused()
     expect(page.locator("#announce")).to_contain_text(f"{server} is")

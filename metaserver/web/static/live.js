@@ -72,19 +72,19 @@ function watchPresses() {
 }
 
 // What was said of a server's state after an action goes on as that state does.
-const STATE = /^(\S+) is \S+ in phase (\S+?)(?=\.?$| \()/;
+const STATE = /^(\S+) is \S+ in (.+?)(?=\.?$| \()/;
 
 function keepNotice() {
   const notice = byId("notice");
   const [, server, phase] = STATE.exec(notice?.textContent.trim() ?? "") ?? [];
   if (!server) return;
-  for (const { dataset } of document.querySelectorAll("[data-announce]")) {
-    const now = dataset.announce.split("; ").find((one) => {
-      const found = STATE.exec(one);
-      return found?.[1] === server && found[2] === phase;
-    });
-    if (now && notice.textContent !== `${now}.`) notice.textContent = `${now}.`;
-  }
+  const all = [...document.querySelectorAll("[data-announce]")];
+  const states = all.flatMap(({ dataset }) => dataset.announce.split("; ")).filter((one) => {
+    const found = STATE.exec(one);
+    return found?.[1] === server && found[2] === phase;
+  });
+  if (states.length !== 1) return; // titles may be alike up to a bracket
+  if (notice.textContent !== `${states[0]}.`) notice.textContent = `${states[0]}.`;
 }
 
 function replaceParts(html) {
