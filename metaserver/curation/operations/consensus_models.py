@@ -219,7 +219,7 @@ def _require_closed(hub: HubContext, order: TrainingOrder) -> None:
     closed = {running.name for running in _closed(hub, order.task)}
     guarded = {corpus.id for corpus in hub.part(CurationParts).rules.guarded()}
     if not (set(order.phases) <= closed and guarded <= set(order.guarded)):
-        message = "phases were changed meanwhile: train it again"
+        message = "phases have changed in the meantime: train again"
         raise RefusedError(Refusal.STATE, message, field="phases")
 
 

@@ -113,7 +113,9 @@ async def append(hub: HubContext, caller: Caller, request: CurationBatch) -> App
                     connection, entry.id, rows, changed_at=now, **prepared.values
                 )
                 return prepared.result
-    raise RefusedError(Refusal.TOO_MANY, "too many pages add events at once", retry_after=1)
+    raise RefusedError(
+        Refusal.TOO_MANY, "too many pages are adding events: try again", retry_after=1
+    )
 
 
 @operation("Curation.events", "GET /curations/{curation}/events", Role.CURATOR)
@@ -156,7 +158,7 @@ def _prepared(
     ]
     size = entry.bytes + sum(len(event) for _, _, event in rows)
     if size > MOST_BYTES:
-        message = f"the events of a curation have at most {MOST_BYTES:,} bytes"
+        message = f"the events of a curation would exceed {MOST_BYTES:,} bytes"
         raise RefusedError(Refusal.TOO_LARGE, message, field="events")
     log.extend(received.added)
     active_ms = entry.active_ms + sum(event.active_ms for event in received.added)

@@ -260,7 +260,7 @@ def _positions(running: RunningPhase, articles: Sequence[str]) -> Sequence[int]:
 def require_closed(running: RunningPhase) -> None:
     """Raise `RefusedError` while nobody may be shown what servers said of a phase's articles."""
     if running.state is not PhaseState.CLOSED:
-        message = "what servers say of a phase's articles is shown when it is closed"
+        message = "what servers answered is shown only once the phase is closed"
         raise RefusedError(Refusal.STATE, message, field="assist")
 
 

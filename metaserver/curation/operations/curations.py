@@ -197,7 +197,7 @@ async def reopen(hub: HubContext, caller: Caller, request: OneCuration) -> Curat
     async with hub.store.writing() as connection:
         of_set = await curation_sets.set_of(connection, entry.id)
         if of_set is not None and not caller.organiser:
-            message = f"it is of set {of_set.name}: ask an organiser to open it again"
+            message = f"it belongs to set {of_set.name}: ask an organiser to reopen it"
             raise RefusedError(Refusal.NOT_YOURS, message)
         now = await curations.get(connection, entry.id)
         if now is None or now.state is not CurationStanding.SUBMITTED:
@@ -216,7 +216,7 @@ async def forget(hub: HubContext, caller: Caller, request: OneCuration) -> None:
     async with hub.store.writing() as connection:
         of_set = await curation_sets.set_of(connection, entry.id)
         if of_set is not None:
-            message = f"it is of set {of_set.name}, and is deleted with it"
+            message = f"it belongs to set {of_set.name} and is deleted with that"
             raise RefusedError(Refusal.STATE, message)
         await curations.forget(connection, entry.id)
         await audit_log(connection, caller, "curation.forget", entry.id)

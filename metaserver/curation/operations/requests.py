@@ -436,7 +436,7 @@ async def own_request(hub: HubContext, caller: Caller, key: str) -> LiveRequest:
 def token_of(caller: Caller) -> int:
     """Return the token that a caller's requests belong to; `RefusedError` without one."""
     if caller.token_id is None:
-        raise RefusedError(Refusal.TOKEN, "requests belong to a token: use one")
+        raise RefusedError(Refusal.TOKEN, "requests belong to a token: send one")
     return caller.token_id
 
 

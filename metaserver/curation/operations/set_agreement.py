@@ -252,7 +252,7 @@ async def rule(hub: HubContext, caller: Caller, request: NewRuling) -> None:
         message = "the two curators do not differ on it, or your own curation is not submitted"
         raise RefusedError(Refusal.UNKNOWN, message, field="item")
     if work.makes_gold(caller.token_id, request.article) and not entry.plan.own:
-        message = f"token {caller.token_id} curated these articles; another person adjudicates"
+        message = f"token {caller.token_id} curated these articles: somebody else must adjudicate"
         raise RefusedError(Refusal.NOT_YOURS, message)
     ruling = RulingEntry(
         task=request.task,

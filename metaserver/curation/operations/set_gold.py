@@ -204,7 +204,9 @@ async def _proposal(hub: HubContext, caller: Caller, request: NewGoldOfSet) -> N
     work = await _work(hub, caller, request)
     merged_gold = await _made(hub, work, request.task)
     if merged_gold.missing and not request.partial:
-        message = f"{len(merged_gold.missing)} articles are not submitted by both curators yet"
+        message = (
+            f"{counted(len(merged_gold.missing), 'article')} not submitted by both curators yet"
+        )
         raise RefusedError(Refusal.STATE, message, field="partial")
     if not merged_gold.articles:
         raise RefusedError(Refusal.STATE, "no article is submitted by both curators yet")

@@ -274,7 +274,7 @@ async def _store(
         if made_data.corpus_id != running.phase.corpus_id or (
             made_data.gold and made_data.gold != versions
         ):
-            message = f"the plan or the gold of {running.label} changed meanwhile: try again"
+            message = f"the plan or the gold of {running.label} has changed: try again"
             raise RefusedError(Refusal.STATE, message, field="phase")
         package = DataPackage(
             **{name: getattr(made_data, name) for name in PackedData.__struct_fields__},

@@ -259,7 +259,7 @@ class GoldPages(ConsolePages):
     ) -> JobDetail | RefusedError:
         """Begin to set a draft, if the gold it was compared with is still in use."""
         if draft is None or (draft.phase, draft.task) != (phase.phase, plugin.name):
-            message = "the file that was looked at is kept no longer: choose it again"
+            message = "the file that you looked at is no longer kept: choose it again"
             return RefusedError(Refusal.STATE, message, field="content")
         set_gold = self.console.ask(request, gold.set_, draft)
         return await tried(set_gold, ("content",))
