@@ -126,8 +126,7 @@ async def _done(api: Api, server: str, articles: int) -> bool:
 
 
 async def _came_into(api: Api, server: str, state: str) -> bool:
-    events = await api("GET", f"/servers/{server}/events")
-    return bool(events and events[-1]["state"] == state)
+    return (await lane(api, server)).get("state") == state
 
 
 @pytest.mark.slow
