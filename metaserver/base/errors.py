@@ -142,7 +142,7 @@ class UnavailableError(HubError):
         super().__init__(f"{place}: {reason}" if place else reason)
 
     def advice(self, seconds: float) -> str:
-        """Return what to tell a program that wanted a change, which may try again in `seconds`."""
+        """Return why no change can be stored now, and in how many `seconds` to try again."""
         return (
             f"no change can be stored until this is over: {self.reason}; check whether this change"
             f" was made, and if not, try again in {seconds:.0f} s"
