@@ -8,6 +8,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -207,14 +208,15 @@ class RequestDesk:
             registered = await servers.list_all(connection)
         for key, live in live_requests.items():
             state = states.get(key, RequestState.CANCELLED)
-            if key not in states:
-                self._live.pop(key, None)
-            elif state is not RequestState.CANCELLED or live.state not in UNFINISHED:
+            if key in states and (
+                state is not RequestState.CANCELLED or live.state not in UNFINISHED
+            ):
                 continue
             await self._stop(live)
             if key in states:
                 await self._end(live, state)  # what became of each server is known here alone
             else:
+                self._live.pop(key, None)
                 live.state = state if live.state in UNFINISHED else live.state
                 live.touch(self._clock())
         for server in registered:
@@ -368,9 +370,16 @@ class RequestDesk:
             else:
                 del self._queue[token_id]
             task = asyncio.create_task(self._work(live), name=f"request {live.key}")
+            task.add_done_callback(partial(self._ended, live.key))
             self._asking[live.key] = task
             self._next()
             return
+
+    def _ended(self, key: str, task: asyncio.Task[None]) -> None:
+        """Begin the next request; one that is cancelled before its first step ends here too."""
+        if self._asking.get(key) is task:
+            del self._asking[key]
+        self._next()
 
     async def _work(self, live: LiveRequest) -> None:
         try:
@@ -380,9 +389,6 @@ class RequestDesk:
         except Exception:
             log.exception("request %s failed", live.key)
             await self._end(live, RequestState.FAILED, "the hub failed to ask; its log says why")
-        finally:
-            self._asking.pop(live.key, None)
-            self._next()
 
     async def _ask(self, live: LiveRequest) -> None:
         deadline = live.deadline_at or self._clock() + live.stored.options.deadline

@@ -419,6 +419,19 @@ async def test_a_team_withdraws_at_any_time(tmp_path: Path) -> None:
         assert (found.state, found.message) == (RequestState.FAILED, "no server serves curators")
 
 
+async def test_a_request_that_is_cancelled_as_it_begins_leaves_its_place(tmp_path: Path) -> None:
+    curation = CurationSettings(in_flight=1)
+    async with asked_hub(tmp_path, ["a"], curation=curation) as (running, _):
+        ana, desk = await curator(running), running.service.part(CurationParts).requests
+        first = await settled(running, ana, await running.do("consensus.ask", ana, text=TEXT))
+        known = await desk.get(first.request)
+        assert known is not None
+        begun = await desk.begin(replace(known.stored, id="0" * len(known.key)))
+        await desk.cancel(begun)  # before its task has made a step
+        last = await running.do("consensus.ask", ana, text=f"{TEXT} again")
+        assert states(await settled(running, ana, last)) == {"a": "answered"}
+
+
 @pytest.mark.slow
 async def test_what_another_process_was_told_ends_calls_under_way(tmp_path: Path) -> None:
     async with asked_hub(tmp_path, ["a", "b"]) as (running, served_):
