@@ -164,7 +164,7 @@ def set_gold(
     if unruled := len(questions.keys() - rulings.keys()):
         raise RefusedError(
             Refusal.STATE,
-            f"{counted(unruled, 'disagreement')} of {len(questions)} without a ruling",
+            f"{unruled} of {counted(len(questions), 'disagreement')} without a ruling",
         )
     relevant: dict[str, bool] = {}
     items: dict[str, frozenset[Item]] = {}

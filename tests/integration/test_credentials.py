@@ -393,7 +393,7 @@ async def test_the_doctor_looks_at_the_key(running: Running) -> None:
 
     assert "made with the first secret" in await said()
     await running.do("servers.register", **REGISTERED)
-    assert "opens the credentials of 1 servers" in await said()
+    assert "opens the credentials of 1 server;" in await said()
     path = known.key_file()
     path.chmod(0o644)
     assert "others may open it" in await said()

@@ -198,7 +198,7 @@ async def test_a_page_answers_for_the_phase_that_is_named_and_for_no_other(pages
     await running.do("challenges.set", challenge="next")
     other = await pages.get("/c/bc/other/monitor?state=up")
     assert "<strong>Other phase</strong>" in other
-    assert "<title>Monitor of other" in other
+    assert "<title>Monitor of Other phase" in other
     assert 'href="?' not in other
     assert json.loads(await pages.get("/c/bc/other/board/INT.json"))["phase"] == "other"
     assert len(json.loads(await pages.get("/c/bc/test/board/INT.json"))["runs"]) == 1

@@ -175,7 +175,7 @@ async def _ruled(
         rulings = await rulings_of(hub, work, task, questions)
         if unruled := len(questions) - len(rulings):
             message = (
-                f"{counted(unruled, 'disagreement')} of {len(questions)} on {task} without a ruling"
+                f"{unruled} of {counted(len(questions), 'disagreement')} on {task} without a ruling"
             )
             raise RefusedError(Refusal.STATE, message, field="ruled")
         for one in questions:
