@@ -207,18 +207,16 @@ class RequestDesk:
             states = await requests.states(connection, live_requests)
             registered = await servers.list_all(connection)
         for key, live in live_requests.items():
-            state = states.get(key, RequestState.CANCELLED)
-            if key in states and (
-                state is not RequestState.CANCELLED or live.state not in UNFINISHED
-            ):
-                continue
-            await self._stop(live)
-            if key in states:
-                await self._end(live, state)  # what became of each server is known here alone
-            else:
+            state = states.get(key)
+            if state is None:  # it is forgotten
+                await self._stop(live)
                 self._live.pop(key, None)
-                live.state = state if live.state in UNFINISHED else live.state
+                if live.state in UNFINISHED:
+                    live.state = RequestState.CANCELLED
                 live.touch(self._clock())
+            elif state is RequestState.CANCELLED and live.state in UNFINISHED:
+                await self._stop(live)
+                await self._end(live, state)  # what became of each server is known here alone
         for server in registered:
             if not server.serves_curators:
                 self.withdraw(server.server.name)
@@ -375,10 +373,9 @@ class RequestDesk:
             self._next()
             return
 
-    def _ended(self, key: str, task: asyncio.Task[None]) -> None:
+    def _ended(self, key: str, _task: asyncio.Task[None]) -> None:
         """Begin the next request; one that is cancelled before its first step ends here too."""
-        if self._asking.get(key) is task:
-            del self._asking[key]
+        del self._asking[key]
         self._next()
 
     async def _work(self, live: LiveRequest) -> None:
