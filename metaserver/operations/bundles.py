@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal
 
@@ -21,7 +22,6 @@ from metaserver.base.lanes import LaneKey
 from metaserver.base.phases import SECTIONS, Challenge, SignUpMode
 from metaserver.base.plans import DATES, PhasePlan
 from metaserver.base.records import (
-    Article,
     ArticleId,
     Problem,
     RegisteredServer,
@@ -84,7 +84,6 @@ MOST_REPORTED = 20
 NO_ADDRESS = "https://none.invalid/"
 """The address of a server that came with a bundle (RFC 2606): it is retired."""
 SAMPLES = Path(__file__).with_name("samples")
-TEXTS_AT_ONCE = 50  # articles that are read at once for an export
 
 Content = Annotated[bytes, Meta(description="The bundle: a zip (docs/organisers.md)")]
 Named = Annotated[
@@ -576,8 +575,10 @@ async def _phase(
         golds = await phases.newest_gold(connection, phase.id)
     place = f"articles/{corpora[0] if corpora else phase.own_name}"
     if running.corpus.ids and not any(name.startswith(f"{place}/") for name in files):
-        listed = await _articles(hub, running)
-        parts = await asyncio.to_thread(lambda: [*map(b"".join, bioc_collections(listed))])
+        batches = [batch async for batch in hub.store.articles(running.phase.corpus_id)]
+        parts = await asyncio.to_thread(
+            lambda: [*map(b"".join, bioc_collections(chain.from_iterable(batches)))]
+        )
         files |= {f"{place}/{n:04}.json": part for n, part in enumerate(parts, start=1)}
     gold = {
         task: _filed(
@@ -631,20 +632,6 @@ def _date(running: RunningPhase, name: str) -> str | None:
     manual, planned_at = getattr(phase.moments, name), getattr(phase.plan, name)
     at = planned_at if manual is None else datetime.fromtimestamp(manual, UTC)
     return at.astimezone(UTC).isoformat() if at else None
-
-
-async def _articles(hub: HubContext, running: RunningPhase) -> Sequence[Article]:
-    ids, corpus_id = running.corpus.ids, running.phase.corpus_id
-    article_texts: list[Article] = []
-    for start in range(0, len(ids), TEXTS_AT_ONCE):
-        places = range(start, min(start + TEXTS_AT_ONCE, len(ids)))
-        texts = await hub.store.article_texts(corpus_id, places)
-        async with hub.store.reading() as connection:
-            listed = await articles.list_page(connection, corpus_id, start, len(places))
-        for row, text in zip(listed, texts, strict=True):
-            article = convert(row, Article, id=ArticleId(row.article), text=text)
-            article_texts.append(article)
-    return article_texts
 
 
 async def _lane(

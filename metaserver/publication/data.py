@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import shutil
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
@@ -16,22 +16,20 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.errors import HubError
 from metaserver.base.files import FOLDER_MODE
 from metaserver.base.phases import Challenge, GoldVersion, PackedData, Phase
-from metaserver.base.records import Article, ArticleId, PhaseName, TaskName
-from metaserver.base.structs import convert
+from metaserver.base.records import Article, PhaseName, TaskName
 from metaserver.boards.gold import read_gold
 from metaserver.corpus.writing import TextNames, bioc_collections
 from metaserver.phases.jobs import OnProgress, Progress, RowCounter, in_process
 from metaserver.publication.folder import PackageFolder
 from metaserver.publication.packing import zip_folder
-from metaserver.store import articles, phases
+from metaserver.store import phases
 from metaserver.store.place import StorePlace
-from metaserver.store.reader import ReadStore, open_reader
+from metaserver.store.reader import open_reader
 from metaserver.tasks.plugin import CorpusTask, installed_tasks
 from scoring import ActGold, ItemGold
 from scoring.files import gold_lines
 from scoring.views import members
 
-BATCH = 50
 _DRAFT = ".draft"
 
 
@@ -122,7 +120,7 @@ async def _write(store: StorePlace, out: Path, order: DataOrder, counted: RowCou
             secret = await _secret(connection, order.secret if order.xml else ())
         writing = _Writing(PackageFolder(out), order, phase, challenge, gold, secret)
         counted.begin("articles", len((await reader.corpus(phase.corpus_id)).ids))
-        async for batch in _articles(reader, phase.corpus_id):
+        async for batch in reader.articles(phase.corpus_id):
             for article in batch:
                 original = b""
                 if order.xml:
@@ -146,22 +144,6 @@ async def _secret(connection: AsyncConnection, names: Iterable[str]) -> Mapping[
                 for article, items in gold.items.items():
                     found.setdefault(article, set()).update(*map(members, items))
     return found
-
-
-async def _articles(reader: ReadStore, corpus_id: int) -> AsyncIterator[list[Article]]:
-    """Yield a corpus's articles, some at a time, in their order."""
-    start = 0
-    while True:
-        async with reader.reading() as connection:
-            listed = await articles.list_page(connection, corpus_id, start, BATCH)
-        if not listed:
-            return
-        texts = await reader.article_texts(corpus_id, range(start, start + len(listed)))
-        yield [
-            convert(row, Article, id=ArticleId(row.article), text=text)
-            for row, text in zip(listed, texts, strict=True)
-        ]
-        start += len(listed)
 
 
 class _Writing:

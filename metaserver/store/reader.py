@@ -13,7 +13,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from metaserver.base.compression import unpack, unpack_json
 from metaserver.base.lanes import Corpus, LaneKey, StoredAttempt
-from metaserver.base.records import ArticleId, Attempt, Problem, ServerName, TaskName, Timings
+from metaserver.base.records import (
+    Article,
+    ArticleId,
+    Attempt,
+    Problem,
+    ServerName,
+    TaskName,
+    Timings,
+)
 from metaserver.base.states import Outcome
 from metaserver.base.usage import DeclaredUsage
 from metaserver.store import tables as t
@@ -106,7 +114,31 @@ class ReadStore:
         )
         async with self.reading() as connection:
             packed = (await connection.execute(query)).scalars().all()
-        return [unpack(text).decode("utf-8", "surrogatepass") for text in packed]
+        return [_text(text) for text in packed]
+
+    async def articles(self, corpus_id: int, size: int = 50) -> AsyncIterator[Sequence[Article]]:
+        """Yield a corpus's articles with their texts, `size` at a time, in order."""
+        article = t.articles.c
+        query: sa.Select[Any] = (
+            sa.select(article.article_id, article.title, article.source, article.text)
+            .where(article.corpus_id == corpus_id)
+            .order_by(article.position)
+        )
+        for start in itertools.count(0, size):
+            block = query.where(article.position.between(start, start + size - 1))
+            async with self.reading() as connection:
+                rows = (await connection.execute(block)).all()
+            if not rows:
+                return
+            yield [
+                Article(
+                    id=ArticleId(row.article_id),
+                    text=_text(row.text),
+                    title=row.title,
+                    source=row.source,
+                )
+                for row in rows
+            ]
 
     async def original(self, corpus_id: int, position: int) -> bytes:
         """Return the XML that an article was read from; empty if none is kept."""
@@ -262,6 +294,10 @@ def of_lane(table: sa.Table, key: LaneKey) -> sa.ColumnElement[bool]:
 def of_lanes(table: sa.Table, keys: Sequence[LaneKey]) -> sa.ColumnElement[bool]:
     """Return the condition that selects some lanes' rows."""
     return sa.tuple_(table.c.phase_id, table.c.server_id).in_([tuple(key) for key in keys])
+
+
+def _text(packed: bytes) -> str:
+    return unpack(packed).decode("utf-8", "surrogatepass")
 
 
 def _stored(row: sa.Row[Any], server: ServerName, corpus: Corpus) -> StoredAttempt:
