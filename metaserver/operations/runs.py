@@ -123,14 +123,14 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
             async with hub.store.reading() as connection:
                 await require_upload(connection, *subject, now)
         result = await asyncio.to_thread(_read, running, task, content)
-        remaining, counted = None, None
+        remaining, upload_id = None, None
         async with hub.store.reading() as connection:
             compared_upload = await compare_upload(connection, *subject, result.payloads)
         async with hub.store.writing() as connection:
             name = await runs.board_name(connection, running.phase.id, team, task.name, request.run)
             if not caller.organiser:
                 await require_upload(connection, *subject, now)
-                counted = await uploads.add(
+                upload_id = await uploads.add(
                     connection,
                     running.phase.id,
                     team.id,
@@ -160,8 +160,8 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
         await running.reload(Part.UPLOADS)
         await running.reload(Part.RUNS, name)
         await running.score_run(name)
-        if counted is not None:
-            await keep_score(hub, running, counted)
+        if upload_id is not None:
+            await keep_score(hub, running, upload_id)
         return msgspec.structs.replace(
             RunDetail.of(running, running.offline[name]), uploads=remaining
         )
