@@ -58,7 +58,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     def words(self, label: str = "") -> str:
         """Return the terms on a single line; `label` is how people know the phase."""
         checked = f"UniProt release {self.release}" if self.release else "accessions by their form"
-        phase = f"For {label or label_of(self.phase, '')}" if self.phase else "Without a phase"
+        phase = f"For {label_of(self.phase, label)}" if self.phase else "Without a phase"
         parts = (
             f"{phase}: {', '.join(self.tasks) or 'no task'}",
             checked,

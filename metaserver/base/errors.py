@@ -126,11 +126,6 @@ class ReplacedError(HubError):
     """Another process leads the hub, so that this process may not write as its leader."""
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun, as in `1 server` and `2 servers`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 class UnavailableError(HubError):
     """The store cannot be written now, for `reason`; the hub waits and tries again.
 
@@ -147,6 +142,11 @@ class UnavailableError(HubError):
             f"no change can be stored until this is over: {self.reason}; check whether this change"
             f" was made, and if not, try again in {seconds:.0f} s"
         )
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun, as in `1 server` and `2 servers`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def listed(texts: Sequence[object], most: int = 20) -> str:

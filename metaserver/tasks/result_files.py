@@ -25,7 +25,7 @@ from metaserver.base.boards import (
     Score,
     column_named,
 )
-from metaserver.base.errors import InputError
+from metaserver.base.errors import InputError, listed
 from metaserver.base.lanes import HitAside
 from metaserver.base.records import ArticleId, Problem, TaskName
 from metaserver.corpus.files import ZipLimits, unpack
@@ -190,9 +190,9 @@ def gold_error(error: FormatError, root: Path, path: Path) -> InputError:
     """Return a gold's error: the first problem, and the number of further problems."""
     first = error.problems[0]
     inside = _inside(first.file, root)
-    more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
+    messages = listed([problem.message for problem in error.problems], 1)
     column = f"column {first.column}: " if first.column else ""
-    message = f"{column}{first.message}{more}".replace(f"{root}/", "")
+    message = f"{column}{messages}".replace(f"{root}/", "")
     place = f"{path}: {inside}" if inside else str(path)
     return InputError(place, message, line=first.line or None)
 

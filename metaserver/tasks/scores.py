@@ -21,7 +21,7 @@ from metaserver.base.boards import (
     RunIntervals,
     Score,
 )
-from metaserver.base.errors import InputError
+from metaserver.base.errors import InputError, listed
 from metaserver.base.records import ArticleId, TaskName
 from metaserver.base.structs import convert
 from metaserver.tasks.plugin import Payload
@@ -191,8 +191,8 @@ def input_error(error: FormatError) -> InputError:
     """Return a gold file's error: the first problem, and the number of further problems."""
     first = error.problems[0]
     column = f"column {first.column}: " if first.column else ""
-    more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
-    return InputError(first.file, f"{column}{first.message}{more}", line=first.line or None)
+    messages = listed([problem.message for problem in error.problems], 1)
+    return InputError(first.file, f"{column}{messages}", line=first.line or None)
 
 
 def undefined(score: Mapping[str, Any], *, answered: bool) -> Values:

@@ -7,6 +7,7 @@ from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
+from metaserver.base.errors import counted
 from metaserver.base.states import OPEN_STATES, ServerState
 from metaserver.exchange.protocols.installed import protocol_title
 from metaserver.web.access.visitor import only_challenge, visitor
@@ -65,6 +66,7 @@ class Templates:
         self._environment.filters |= {
             "clock": clock,
             "countdown": countdown,
+            "counted": counted,
             "day": day,
             "duration": duration,
             "moment": moment,
