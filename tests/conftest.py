@@ -3,7 +3,6 @@
 import gc
 import os
 from collections.abc import Iterator
-from math import inf
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import settings
 
 from tests import effort, statements, stores
 from tests.hubs import release
-from tests.times import TRACED, Measuring, Times, let_go
+from tests.times import Measuring, Times, let_go
 
 # A worker a core is enough: with threads of their own they would wait for one another.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -56,8 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if path := config.getoption("--times"):
         config.pluginmanager.register(Measuring())
         if not hasattr(config, "workerinput"):
-            slower = TRACED if config.pluginmanager.hasplugin("_cov") else 1.0
-            config.pluginmanager.register(Times(path, inf if effort.whole[0] else slower))
+            config.pluginmanager.register(Times(path, judges=not effort.whole[0]))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

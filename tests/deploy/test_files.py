@@ -62,6 +62,7 @@ def test_a_unit_starts_again_all_but_what_a_person_must_change() -> None:
         assert settings["SuccessExitStatus"] == str(INTERRUPTED)
 
 
+@pytest.mark.slow
 def test_every_command_is_one_that_the_hub_has() -> None:
     found = list(commands())
     assert len(found) >= 6

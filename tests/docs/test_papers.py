@@ -50,6 +50,7 @@ def test_first_command_makes_the_samples() -> None:
     assert len(EVALUATIONS) > 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command_of_a_table_or_figure(command, samples, monkeypatch, capsys):
     monkeypatch.chdir(samples)
@@ -65,6 +66,7 @@ def test_command_of_a_table_or_figure(command, samples, monkeypatch, capsys):
     assert capsys.readouterr().out or words[0] == "plot"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", EVALUATIONS)
 def test_command_of_another_evaluation(command, samples, monkeypatch, capsys):
     monkeypatch.chdir(samples)

@@ -39,6 +39,7 @@ def started(*arguments, **environment):
             assert process.wait(timeout=30) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "server",
     [
@@ -55,6 +56,7 @@ def test_each_server_answers_its_tasks_and_ends_on_sigterm(server):
     assert list(problems(answer)) == []
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_error():
     with started("-m", "annotators", "serve", "dictionary", "--port", "0") as url:
         command = f"{sys.executable} -m annotators check {url} | head -n 1"
@@ -77,6 +79,7 @@ def test_a_server_takes_its_names_from_a_release(tmp_path):
     assert {hit["dbid"] for hit in of_release["normalizations"]} == {"P04637", "Q00987"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("task", "member"), [("IPT", "pairs"), ("NER", "mentions")])
 def test_tasks_can_be_chosen(task, member):
     arguments = ("-m", "annotators", "serve", "slow", "--port", "0", "--delay", "0", "0")
@@ -84,6 +87,7 @@ def test_tasks_can_be_chosen(task, member):
         assert set(proxy.Annotator.getAnnotation(TEXT)) == {member}
 
 
+@pytest.mark.slow
 def test_a_new_server_runs_as_written_and_passes_the_check(tmp_path, capsys):
     assert main(["new", str(tmp_path / "ours")]) == 0
     with started(str(tmp_path / "ours" / "server.py"), PORT="0") as url:
@@ -117,6 +121,7 @@ def test_own_articles_become_result_files_with_scores(tmp_path, capfd):
     assert f"{gold}: no IPT.tsv; IPT is not scored" in said
 
 
+@pytest.mark.slow
 def test_an_article_is_sent_as_the_hub_sends_it(tmp_path, capsys):
     """With U+FFFD for what XML forbids, and without a byte order mark."""
     (tmp_path / "a.txt").write_bytes("\ufeffMDM2\x0cbinds p53".encode())
@@ -188,6 +193,7 @@ def test_bad_input_is_one_line_and_status_2(arguments, expected, tmp_path, monke
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_port_in_use_is_one_line(capsys):
     with started("-m", "annotators", "serve", "dictionary", "--port", "0") as url:
         port = url.rstrip("/").rpartition(":")[2]

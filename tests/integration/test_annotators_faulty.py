@@ -30,6 +30,7 @@ async def test_the_hubs_test_and_the_teams_agree_on_each_way(fault: FaultyAnswer
         await agreed(url, vocabulary=FormatVocabulary(), limit=limit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", HEALING, ids=lambda fault: fault.name)
 async def test_some_ways_heal_when_asked_again(fault: FaultyAnswer) -> None:
     limit = 0.3 if fault.outcome == "timeout" else SECONDS

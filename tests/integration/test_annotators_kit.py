@@ -46,6 +46,7 @@ async def test_both_parameter_styles_arrive(annotate):
         assert answer["context"] == {"attempt": 2}
 
 
+@pytest.mark.slow
 async def test_processes_give_the_same_answers():
     async with serving(echo, processes=True, workers=1) as url:
         assert (await call(url, "Annotator.getAnnotation", "p53"))["text"] == "p53"

@@ -37,6 +37,7 @@ async def answered(running: Running, phase: str, url: str) -> list[object]:
     return list((await running.do("boards.get", phase=phase, task="INT")).rows)
 
 
+@pytest.mark.slow
 async def test_a_phase_reads_answers_by_rules_of_its_own(tmp_path: Path) -> None:
     given = await settings(tmp_path)
     async with at_work(given) as running, served(Kit(historic)) as url:
@@ -63,6 +64,7 @@ async def test_a_phase_reads_answers_by_rules_of_its_own(tmp_path: Path) -> None
         assert len(ACCESSIONS) > 1
 
 
+@pytest.mark.slow
 async def test_a_phase_without_rules_has_those_of_the_hub(running: Running) -> None:
     told = await running.do("phases.get", phase="test")
     assert told.answers.normalise is Normalisation.STRICT
@@ -92,6 +94,7 @@ async def test_a_phase_without_rules_has_those_of_the_hub(running: Running) -> N
     assert running.service.phase("test").vocabulary.normalise is Normalisation.MEND
 
 
+@pytest.mark.slow
 async def test_the_protocol_is_shown_where_names_are(tmp_path: Path) -> None:
     async with at_work(await settings(tmp_path)) as running, served(Kit(historic)) as url:
         await plan_phase(running, answers=RULES, visibility="public", team_names="hidden")

@@ -95,6 +95,7 @@ async def test_without_its_own_address_the_hub_says_so(tmp_path: Path) -> None:
         assert (await findings(with_url))["web.url"] == f"{HUB}, where b call back"
 
 
+@pytest.mark.slow
 async def test_a_team_makes_the_key_on_a_page_and_its_server_passes(running: Running) -> None:
     async with signed_in(running, "blue") as visitor:
         assert "needs a callback key" in (await visitor.get("/team/servers/blue-1")).said

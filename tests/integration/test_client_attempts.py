@@ -85,6 +85,7 @@ async def test_what_was_not_reached_is_none() -> None:
     assert astuple(ended.timings)[1:7] == (None,) * 6
 
 
+@pytest.mark.slow
 async def test_a_large_answer_lets_others_have_their_turn() -> None:
     hits = [{"dbid": "P04637", "rank": rank, "confidence": 0.5} for rank in range(1, 20_001)]
     large = gzip.compress(response({"normalizations": hits}), 1)

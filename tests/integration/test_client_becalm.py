@@ -139,6 +139,7 @@ BAD = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_a_bad_callback_is_refused_and_may_be_corrected(tmp_path: Path) -> None:
     limits = HttpLimits(answer=Limits(bytes=199_999, values=50_000))
     tried = asyncio.Queue[None]()

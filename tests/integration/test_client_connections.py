@@ -76,6 +76,7 @@ async def resets_on_the_next_request(connection: Connection) -> None:
     connection.reset()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script",
     [

@@ -134,6 +134,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_tls(self_signed: ssl.SSL
     assert there.requests == []  # the article went to nobody
 
 
+@pytest.mark.slow
 async def test_a_certificate_that_the_system_trusts_is_ok(self_signed, certificate):
     async with peer(answering(GOOD), tls=self_signed) as there:
         said = await call_in_another_process(there.url, SSL_CERT_FILE=str(certificate))

@@ -121,6 +121,7 @@ def overwritten(content: bytes) -> bytes:
     return content[: 8 * 4096] + b"\xa5" * (len(content) - 8 * 4096)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "arguments", "fault"),
     [

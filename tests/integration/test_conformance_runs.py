@@ -98,6 +98,7 @@ async def test_the_limits_of_the_phase_decide(running: Running) -> None:
     assert await states_of_tests(running) == {"late": "failed", "early": "passed"}
 
 
+@pytest.mark.slow
 async def test_the_queue_names_the_phase_that_a_test_is_missing_for(running: Running) -> None:
     async with served(Kit(annotate)) as url:
         await registered(running, url)

@@ -153,6 +153,7 @@ async def test_a_frozen_phase_has_no_forecast(hub: Watched) -> None:
     assert f"{ANSWERED + 1}/{ARTICLES} ended" in monitor_page.said  # the server's row: no ETA
 
 
+@pytest.mark.slow
 async def test_a_board_that_newer_gold_superseded_leads_to_the_newer_one(hub: Watched) -> None:
     running = hub.running
 

@@ -381,6 +381,7 @@ async def test_sets_published_together_lose_no_gold(running: Running) -> None:
     assert {f"{article}\t{THIRD}" for article in names.values()} <= set(lines)
 
 
+@pytest.mark.slow
 async def test_help_of_servers_is_shown_when_the_phase_is_closed(tmp_path: Path) -> None:
     async with asked_hub(tmp_path, ["a"]) as (running, servers):
         servers["a"].answer = {"normalizations": [{"dbid": FIRST, "rank": 1, "confidence": 0.9}]}

@@ -157,6 +157,7 @@ async def test_a_curation_from_its_opening_to_every_format(tmp_path: Path) -> No
         assert written.origin.release == "test"
 
 
+@pytest.mark.slow
 async def test_servers_have_the_names_that_the_request_shows(tmp_path: Path) -> None:
     members = tuple(Member(name=name, team=name) for name in ("a", "gone"))
     model = ConsensusModel(task=Task.INT, method="stacked", members=members)
@@ -187,6 +188,7 @@ async def test_servers_have_the_names_that_the_request_shows(tmp_path: Path) -> 
         assert known.differences["INT"] == PanelDifference(absent=("gone",), unknown=("b",))
 
 
+@pytest.mark.slow
 async def test_files_have_their_type_and_name(tmp_path: Path) -> None:
     async with asked(tmp_path) as (running, _, _, _), client_of(running) as client:
         issued = await running.do("tokens.create", role="curator", label="eve")
@@ -396,6 +398,7 @@ async def test_a_curation_is_kept_when_its_request_expires(tmp_path: Path) -> No
         assert (await running.do("curation.export", ana, curation=opened.curation)).content
 
 
+@pytest.mark.slow
 async def test_new_answers_come_in_when_the_curator_wants(tmp_path: Path) -> None:
     async with asked(tmp_path) as (running, ana, _, servers):
         servers["b"].open.clear()
@@ -418,6 +421,7 @@ async def test_new_answers_come_in_when_the_curator_wants(tmp_path: Path) -> Non
         assert listed.left == len(found.candidates)
 
 
+@pytest.mark.slow
 async def test_what_is_no_decision_is_refused(tmp_path: Path) -> None:
     async with asked(tmp_path) as (running, ana, request, _):
         opened = await running.do("curation.open", ana, request=request)

@@ -173,6 +173,7 @@ async def test_some_downloads_are_kept_for_who_is_signed_in(tmp_path: Path) -> N
         assert downloads.take("team blue", lambda: True, favoured=True)
 
 
+@pytest.mark.slow
 async def test_the_answers_of_a_multicall_are_bounded(tmp_path: Path) -> None:
     async with hub(tmp_path) as (running, client):
         await with_raw_answers(running, 1)

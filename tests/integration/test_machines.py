@@ -174,6 +174,7 @@ async def test_the_doctor_looks_at_the_database(given, tmp_path, capsys):
 PASSWORD = "s3cr3t%40horse"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "url",
     [

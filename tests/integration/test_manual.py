@@ -19,6 +19,7 @@ async def client(tmp_path: Path) -> AsyncIterator[TestClient[Any, Any]]:
         yield client
 
 
+@pytest.mark.slow
 async def test_every_page_and_file_of_the_documentation_is_served(client):
     for url in library().pages:
         async with client.get(url) as response:

@@ -444,6 +444,7 @@ def test_drafts_are_few() -> None:
 # -- servers ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_a_server_is_suspended_and_resumed(running: Running, ana: Visitor) -> None:
     async with asked_server() as asked:
         await running.register(asked.url)
@@ -492,6 +493,7 @@ async def test_servers_are_filtered_in_the_address(running: Running, ana: Visito
     assert "No server matches." in page.said
 
 
+@pytest.mark.slow
 async def test_an_organiser_reads_a_teams_answers(running: Running, ana: Visitor) -> None:
     await answered(running)
     page = await ana.get("/organise/servers")
@@ -578,6 +580,7 @@ async def test_the_processes_of_the_hub_are_shown(running: Running, ana: Visitor
     assert 'href="/organise/machines"' in (await ana.get("/organise")).text
 
 
+@pytest.mark.slow
 async def test_the_audit_log_is_filtered_in_the_address(running: Running, ana: Visitor) -> None:
     for number in range(120):
         await running.do("teams.update", running.team("blue"), team="blue", title=f"{number}")

@@ -296,6 +296,7 @@ async def test_invited_person_joins_and_leaves(lobby: Lobby) -> None:
             assert response.status == Refusal.TOKEN  # what a member made ends with the membership
 
 
+@pytest.mark.slow
 async def test_last_owner_stays_until_another_is_owner(lobby: Lobby) -> None:
     await lobby.owned("green", ADA)
     async with lobby.browser(ADA) as ada, lobby.browser(BOB) as bob:
@@ -346,6 +347,7 @@ async def test_token_of_a_team_with_an_owner_invites_nobody(lobby: Lobby) -> Non
         assert (await program.post("/team/members")).status == Refusal.NOT_YOURS
 
 
+@pytest.mark.slow
 async def test_organiser_invites_a_curator_and_takes_an_invitation_back(lobby: Lobby) -> None:
     async with lobby.browser() as organiser, lobby.browser(ADA) as ada:
         await organiser.sign_in(await organiser_token(lobby.running))

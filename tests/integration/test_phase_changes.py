@@ -163,6 +163,7 @@ async def _meddle(running: Running, rng: random.Random) -> None:
         assert "its dates" in error.message or "must be after" in error.message  # noqa: PT017
 
 
+@pytest.mark.slow
 async def test_a_zone_that_the_machine_does_not_know_breaks_no_page(pages: Pages) -> None:
     """As where the hub is moved to a machine with other time zones."""
     running = pages.running
@@ -187,6 +188,7 @@ PHASE_PAGES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_a_page_answers_for_the_phase_that_is_named_and_for_no_other(pages: Pages) -> None:
     running = pages.running
     await plan_phase(running, "test", title="Test phase", visibility="public")

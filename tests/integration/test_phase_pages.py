@@ -208,6 +208,7 @@ async def test_a_frozen_phase_links_to_its_boards_which_are_as_visible_as_it(pag
     assert "blue-1" in await pages.get(link[1], "organiser")
 
 
+@pytest.mark.slow
 async def test_a_servers_page_tells_its_measures_to_all_and_its_attempts_to_its_team(pages):
     running = pages.running
     await plan_phase(running, is_open=True)

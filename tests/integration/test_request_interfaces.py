@@ -296,6 +296,7 @@ async def test_pdfs_that_cannot_be_read_count_as_requests(tmp_path, monkeypatch)
         assert (await refusal(PDF)).refusal is Refusal.TOO_MANY
 
 
+@pytest.mark.slow
 async def test_every_interface_takes_a_pdf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with at_work(await settings(tmp_path)) as running, client_of(running) as client:
         await running.do("challenges.set", challenge="other")

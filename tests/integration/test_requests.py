@@ -278,12 +278,14 @@ async def test_articles_come_from_sources_within_bounds(tmp_path, caplog):
             assert asked[6:] == ["/6", "/5"]
 
 
+@pytest.mark.slow
 def test_a_source_has_one_place_for_an_identifier() -> None:
     for url in ("https://x.org/", "ftp://x.org/{pmid}", "https://x.org/{pmid}/{doi}"):
         with pytest.raises(ValueError, match="sources: x"):
             ArticleSource(name="x", url=url)
 
 
+@pytest.mark.slow
 async def test_what_cannot_be_asked_is_refused_before_it_is_read(tmp_path: Path) -> None:
     small = CurationSettings(text_bytes=100, requests_a_day=2)
     async with asked_hub(tmp_path, ["a"], curation=small) as (running, servers):
@@ -463,6 +465,7 @@ async def test_what_another_process_was_told_ends_calls_under_way(tmp_path: Path
                 assert not await requests.answers(connection, gone.request)
 
 
+@pytest.mark.slow
 @pytest.mark.both_stores
 async def test_a_hub_that_was_stopped_goes_on(tmp_path: Path) -> None:
     given = await settings(tmp_path)
@@ -575,6 +578,7 @@ async def test_requests_take_turns(tmp_path: Path) -> None:
         assert caught.refusal is Refusal.STATE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ServersForCurators)
 async def test_challenges_come_first(tmp_path: Path, policy: ServersForCurators) -> None:
     curation = CurationSettings(servers=policy)

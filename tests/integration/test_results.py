@@ -90,6 +90,7 @@ async def test_boards_that_differ_from_what_is_stored_are_not_published(tmp_path
     assert not (tmp_path / "out" / "leaderboard.json").exists()
 
 
+@pytest.mark.slow
 async def test_a_package_is_left_of_a_phase_that_is_open(tmp_path: Path) -> None:
     out = tmp_path / "package"
     async with worked(tmp_path) as (hub, running):

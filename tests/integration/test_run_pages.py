@@ -72,6 +72,7 @@ async def test_an_open_phase_shows_no_team_the_articles_of_another(running: Runn
         assert refused.refusal is Refusal.UNKNOWN
 
 
+@pytest.mark.slow
 async def test_hidden_names_lead_to_no_run(running: Running) -> None:
     blue = running.team("blue")
     await running.do("phases.update", phase="test", team_names="hidden")
@@ -114,6 +115,7 @@ async def test_boards_lead_to_runs_teams_and_comparisons(running: Running) -> No
         assert (await visitor.get(f"{path}?first=good&second=none")).status == 404
 
 
+@pytest.mark.slow
 async def test_the_pages_of_a_run_show_its_owner_what_is_hidden(running: Running) -> None:
     await running.do("phases.update", phase="test", visibility="hidden")
     app = make_pages_app(running.service, [PAGES])
@@ -138,6 +140,7 @@ async def test_the_pages_of_a_run_show_its_owner_what_is_hidden(running: Running
         assert (await visitor.get("/c/bc/test/runs/good")).status == 404
 
 
+@pytest.mark.slow
 async def test_the_page_of_a_phase_tests_and_starts_its_baselines(running: Running) -> None:
     async with served(Kit(annotate)) as url, visiting(running) as visitor:
         for name, address in (("red-1", url), ("red-2", "http://127.0.0.1:9/")):

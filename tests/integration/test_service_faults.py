@@ -35,6 +35,7 @@ async def begin(running: Running, url: str) -> None:
     await running.do("phases.open", phase="test")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ahead", [YEAR, -YEAR, 2 * LimitSettings().timeout])
 async def test_a_clock_that_jumps_fires_and_starves_nothing(tmp_path: Path, ahead: float) -> None:
     clock, jumped = ShiftedClock(), asyncio.Event()
@@ -126,6 +127,7 @@ async def test_other_dates_lead_a_phase_back_that_its_dates_have_led(tmp_path: P
         assert changed.state is PhaseState.FROZEN  # manually
 
 
+@pytest.mark.slow
 async def test_a_fault_of_ours_ends_one_lane_alone(tmp_path, caplog):
     async with at_work(await settings(tmp_path)) as running, served(Kit(annotate)) as url:
         await begin(running, url)

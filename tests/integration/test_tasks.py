@@ -56,6 +56,7 @@ async def run(tmp_path: Path) -> list[object]:
     return ["run", "--articles", DEMO / "articles", "--uniprot", release, "--attempts", "1"]
 
 
+@pytest.mark.slow
 async def test_a_result_file_scores_as_the_ner_board_says(run, tmp_path, capsys):
     out = tmp_path / "out"
     async with served(Kit(found)) as one, served(Kit(found_sometimes)) as two:

@@ -89,6 +89,7 @@ async def test_wrong_values_are_told_at_their_fields_and_kept(blue: Visitor) -> 
     assert page.wrong == (409, {"server"})
 
 
+@pytest.mark.slow
 async def test_a_team_has_five_servers_at_most(blue: Visitor) -> None:
     for number in range(1, 6):
         await register(blue, NOBODY, f"blue-{number}")
@@ -392,6 +393,7 @@ async def test_settings_and_notices(running: Running, blue: Visitor) -> None:
     assert page.wrong == (422, {"webhook"})
 
 
+@pytest.mark.slow
 async def test_the_parts_of_the_stream_are_those_of_the_page(partial: Visitor) -> None:
     for path in ("/team", "/team/servers", "/team/servers/blue-1", "/team/servers/blue-1/test"):
         shown = await partial.get(path)

@@ -73,6 +73,7 @@ async def usages(running: Running, caller: str = "") -> dict[str, RunUsage | Non
     return {row.run: row.usage for row in board.rows}
 
 
+@pytest.mark.slow
 @pytest.mark.both_stores
 async def test_declared_usage_is_shown_as_the_plan_says(given: Settings) -> None:
     everything = {"asks-a-model": DEAR, "looks-up": None}
@@ -95,6 +96,7 @@ async def test_declared_usage_is_shown_as_the_plan_says(given: Settings) -> None
         assert (euros.cost, euros.currency, euros.tokens_in) == (None, "", 1500.0)
 
 
+@pytest.mark.slow
 async def test_pages_say_who_declares_it(given: Settings) -> None:
     async with at_work(given) as running:
         await running.do("phases.update", phase="test", usage={"boards": "shown"})

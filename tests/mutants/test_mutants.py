@@ -80,6 +80,7 @@ def test_a_fault_takes_the_place_of_its_own_bytes_alone() -> None:
     assert found["m.py:A.f: g(1) → pass"].applied(source) == source.replace("g(1)", "pass")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_mutant_of_the_core_is_another_program(group: str) -> None:
     found = of_group(GROUPS[group])

@@ -59,6 +59,7 @@ def test_no_pattern_of_the_packages_takes_longer_than_its_text_is_long() -> None
     assert seen == AT_RUN_TIME.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pattern", "use"),
     [

@@ -29,6 +29,7 @@ def close(found: float | None, expected: float) -> bool:
     return math.isnan(expected) if found is None else found == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(annotators=st.lists(_ACT, min_size=2, max_size=4))
 def test_act_agrees_with_statsmodels_scikit_learn_and_krippendorff(annotators):
     from sklearn.metrics import cohen_kappa_score, f1_score

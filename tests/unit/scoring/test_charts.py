@@ -50,6 +50,7 @@ def test_the_best_are_named_and_the_others_grey() -> None:
     assert [one.name for one in best_first([*named, grey])] == ["grey", "0", "1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [2, 8, 30])
 def test_names_cover_neither_each_other_nor_points(runs: int) -> None:
     figure = plots.draw(chart(runs))
@@ -109,6 +110,7 @@ def test_the_legend_has_one_entry_for_the_grey() -> None:
     assert names == [*(f"run{place}" for place in range(29, 21, -1)), "22 more runs"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf", ".html"])
 def test_title_and_signature_are_in_the_file(tmp_path: Path, suffix: str) -> None:
     for name in ("one", "two"):
@@ -208,6 +210,7 @@ def test_a_plot_needs_a_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "ends in .html" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["_hidden", "$x$", r"a$\bad$", "<b>bold<b>"])
 @pytest.mark.parametrize("kind", ["curves", "scatter", "intervals"])
 def test_any_name_of_a_run_is_shown_as_it_is(kind: str, name: str) -> None:

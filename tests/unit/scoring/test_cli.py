@@ -416,6 +416,7 @@ def test_articles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "none\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["curves", "scatter", "intervals", "articles"])
 @pytest.mark.parametrize("task", [INT, ACT])
 def test_plots_are_the_same_bytes_each_time(kind: str, task: tuple[str, ...], folder: Path) -> None:
@@ -441,6 +442,7 @@ def test_plots_name_the_articles_that_count_if_not_all_do(folder: Path) -> None:
     assert figures.intervals(compare(gold, cards, resamples=2)).panels[0].y.names == ["half"]
 
 
+@pytest.mark.slow
 def test_help_of_every_command_loads_numpy_alone() -> None:
     lines = [[*words, "--help"] for words in commands(build_parser())]
     assert len(lines) > 9

@@ -168,6 +168,7 @@ def test_a_small_file_that_unpacks_to_much(size: int, tmp_path: Path) -> None:
         deque(line_blocks(bomb), maxlen=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [MOST_LINE - 8, MOST_LINE + 1, 3_000_000])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
 def test_a_long_line(length: int, end: bytes, tmp_path: Path) -> None:
@@ -195,6 +196,7 @@ def test_reading_ends_after_many_problems(line: bytes, most: str, tmp_path: Path
     assert found[-1].endswith("reading ended here, after 500 problems; mend these first")
 
 
+@pytest.mark.slow
 def test_problems_of_a_long_file_are_those_of_its_lines(tmp_path: Path) -> None:
     """Lines of all kinds of problems, blocks apart: number and message are as read by line."""
     lines = [

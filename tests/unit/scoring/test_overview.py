@@ -92,6 +92,7 @@ def test_usefulness_by_cutoff(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert low <= 0.75 <= high
 
 
+@pytest.mark.slow
 def test_usefulness_is_drawn_and_in_every_format(folder, capsys):
     words = [*USEFUL, "--resamples", "0", "--authors", "authors.tsv"]
     assert main([*words, "--out", "a.svg", "--html", "a.html", "--json"]) == 0
@@ -301,6 +302,7 @@ def test_texts_are_read_from_a_folder_or_a_table(folder: Path) -> None:
         read_texts(folder / "texts.tsv", ["a"])
 
 
+@pytest.mark.slow
 def test_the_corpus_of_items(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["corpus", "--task", "IPT", "--gold", "ipt.tsv", "--taxa", "taxa.tsv"]
     assert main([*words, "--out", "c.png", "--html", "c.html"]) == 0
@@ -317,6 +319,7 @@ def test_the_corpus_of_items(folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert (species["together"], species["one_species"]) == ([[1, 1, 0], [1, 1, 0], [0, 0, 1]], 1)
 
 
+@pytest.mark.slow
 def test_golds_and_authors_are_counted_side_by_side(folder, capsys):
     Path("other.tsv").write_text("a\tP1\na\tP4\nc\tP1\n")
     words = ["corpus", "--task", "INT", "--gold", "gold.tsv", "--gold", "second=other.tsv"]
@@ -340,6 +343,7 @@ def test_golds_and_authors_are_counted_side_by_side(folder, capsys):
     assert ["gold", "second", "0.667", "0.600"] in lines
 
 
+@pytest.mark.slow
 def test_words_of_easy_and_hard_articles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["corpus", "--task", "ACT", "--gold", "act.tsv", "--texts", "texts.tsv"]
     options = ["--words", "interact*", "--resamples", "20", "--out", "w.svg"]

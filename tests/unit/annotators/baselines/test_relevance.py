@@ -22,6 +22,7 @@ def model():
     return train(GOLD, TEXTS, SHIPPED_NAMES)
 
 
+@pytest.mark.slow
 def test_a_model_separates_what_it_was_trained_on(model):
     found = {article: model.probability(KNOWN, text) > 0.5 for article, text in TEXTS.items()}
     assert found == GOLD
@@ -70,6 +71,7 @@ def test_a_model_of_another_form_is_refused(tmp_path, format_, buckets, expected
         Model.load(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1j, "1", 1])
 def test_a_model_has_finite_numbers(model, tmp_path, value):
     path = tmp_path / "model.npz"
@@ -99,6 +101,7 @@ def test_which_protein_it_is_makes_no_difference(model):
     assert model.probability(KNOWN, first) == model.probability(KNOWN, second)
 
 
+@pytest.mark.slow
 def test_the_threshold_is_chosen_on_many_articles(monkeypatch):
     monkeypatch.setattr(relevance, "MIN_FOR_THRESHOLD", 20)
     texts = {f"{copy}{name}": text for copy in range(10) for name, text in TEXTS.items()}

@@ -29,6 +29,7 @@ def test_the_instructions_are_named_by_their_digest() -> None:
     assert len(LlmConfig().system) > 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

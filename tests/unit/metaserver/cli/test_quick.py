@@ -31,6 +31,7 @@ def test_help_of_every_command_loads_no_library_of_the_hub(step: int) -> None:
         assert libraries <= HELP, words
 
 
+@pytest.mark.slow
 def test_what_is_no_command_is_refused_as_quickly() -> None:
     lines = [[], ["unknown"], ["servers", "unknown"], ["servers", "get"], ["run", "--articles"]]
     for words, libraries in zip(lines, loaded(MAIN, lines), strict=True):
@@ -60,6 +61,7 @@ def hub() -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_a_command_that_asks_a_hub_loads_no_library_of_the_hub(hub: str) -> None:
     asked = ["servers", "list", "--hub", hub]
     lines = [[*asked, "--json"], asked, [*asked, "--only", "server"]]

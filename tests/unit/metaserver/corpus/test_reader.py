@@ -304,6 +304,7 @@ def test_a_file_above_the_limit_is_refused_compressed_or_not(tmp_path, pack):
         read_bytes(_write(tmp_path, "a.txt", pack(whole + b"x")), limit=2**20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 16, 128])
 def test_a_small_file_that_unpacks_to_much_is_refused(size: int, tmp_path: Path) -> None:
     bomb = _write(tmp_path, "a.txt", gzip.compress(b"\n" * (size << 20)))

@@ -45,6 +45,7 @@ def instead(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     monkeypatch.setattr(pdf, "CHILD", ("-c", code))
 
 
+@pytest.mark.slow
 async def test_text_is_read_and_no_file_is_left(tmp_path: Path) -> None:
     assert await PdfReader().read(made.pdf([LINES]), MOST) == TEXT
     for source, content in (
@@ -86,12 +87,14 @@ READ = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("across", [False, True], ids=["column by column", "line by line"])
 async def test_two_columns_are_read_one_after_the_other(across: bool) -> None:
     found = await PdfReader().read(made.journal([("", LEFT, RIGHT)], across=across), MOST)
     assert found == READ
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "words"),
     [

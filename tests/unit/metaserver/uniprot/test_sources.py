@@ -133,6 +133,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("packed", [False, True])
@@ -266,6 +267,7 @@ def test_a_name_rolls_up_to_the_species_it_extends(kingdom, name, above):
     assert taxonomy.strains().tolist() == ([[7, above]] if above != 7 else [])
 
 
+@pytest.mark.slow
 def test_clusters_come_from_any_of_their_sources(tmp_path):
     for number, text in enumerate((UNIREF, IDMAPPING_DAT, CLUSTERS, IDMAPPING, MAPPING)):
         release = build(tmp_path, {"list": LIST, "clusters": text}, name=str(number))

@@ -45,6 +45,7 @@ def runs_of(folder: Path) -> list[str]:
     return [str(path) for path in sorted(folder.glob("T*.tsv"))]
 
 
+@pytest.mark.slow
 def test_a_model_of_old_runs_combines_new_ones(files, capsys):
     out = files / "consensus.tsv"
     applied = ["--model", str(files / "model.json"), *runs_of(files / "new")]
@@ -95,6 +96,7 @@ def test_servers_that_are_absent_unknown_or_weighed(files, capsys):
     assert "a probability of 0.0" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_report_shows_members_and_methods(files, capsys):
     out = files / "validated.tsv"
     command = ["consensus", "report", *gold_of(files / "old"), *runs_of(files / "old"), *TEAMS]
@@ -120,6 +122,7 @@ def test_a_report_shows_members_and_methods(files, capsys):
     assert text[0].split()[-6:] == ["ECE", "ECE", "above", "0.1", "folds", "member"]
 
 
+@pytest.mark.slow
 def test_a_report_of_progress_and_of_contributions(files, capsys):
     command = ["consensus", "report", *gold_of(files / "old"), *runs_of(files / "old")]
     command += ["--folds", "2", "--methods", "maxent,votes", "--format", "csv"]
@@ -136,6 +139,7 @@ def test_a_report_of_progress_and_of_contributions(files, capsys):
     assert all(float(row["error"]) == 0 for row in rows)
 
 
+@pytest.mark.slow
 def test_a_report_scores_all_on_the_same_articles(tmp_path, capsys):
     gold, runs = campaign(systems=3, articles=12)
     paths = write(tmp_path, gold, runs)
@@ -210,6 +214,7 @@ def test_little_gold_makes_a_fusion(tmp_path: Path, capsys: pytest.CaptureFixtur
 MODEL = "model.json"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

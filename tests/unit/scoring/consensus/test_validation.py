@@ -33,6 +33,7 @@ def scores(gold: ItemGold, run: Run) -> tuple[float, float]:
     return found.f_score, found.auc_ipr
 
 
+@pytest.mark.slow
 def test_measures_in_columns_are_those_of_scorecards() -> None:
     gold, runs = campaign(articles=24)
     for method in ("stacked", "rrf1", "votes"):
@@ -42,6 +43,7 @@ def test_measures_in_columns_are_those_of_scorecards() -> None:
             assert validated.macro(measure, cutoff=30) == getattr(card.macro, measure)
 
 
+@pytest.mark.slow
 def test_authors_with_systems_beat_the_authors() -> None:
     """As many answers as the author gave, the doubtful ones replaced (the overview's variant)."""
     gold, runs = campaign()
@@ -59,6 +61,7 @@ def test_authors_with_systems_beat_the_authors() -> None:
     assert score_hits(gold, found, "both", plain).macro.f_score > alone
 
 
+@pytest.mark.slow
 def test_the_memory_of_training_grows_with_the_hits() -> None:
     """60 runs that agree on nothing: a full matrix of their candidates takes 104 MB, twice."""
     gold = one_item(40)
@@ -85,6 +88,7 @@ def test_the_memory_of_training_grows_with_the_hits() -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_one_run_a_team(criterion: str) -> None:
     gold, runs = campaign()
@@ -205,6 +209,7 @@ def test_nothing_to_learn_from() -> None:
         train_model(gold, [run], method="stacked")
 
 
+@pytest.mark.slow
 def test_the_selection_cutoff_bounds_what_is_ranked() -> None:
     gold, runs = campaign(articles=20)
     whole = train_model(gold, runs, method="maxent", folds=2)
@@ -256,6 +261,7 @@ def test_the_threshold_gives_the_best_f_score_of_all() -> None:
     assert f_score(found) > validated.macro("f_score")
 
 
+@pytest.mark.slow
 def test_the_method_is_chosen_by_the_gold_there_is() -> None:
     for articles, systems, learned in ((20, 3, True), (19, 3, False), (30, 2, False)):
         gold, runs = campaign(articles=articles, systems=systems)

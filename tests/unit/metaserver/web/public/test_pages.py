@@ -279,6 +279,7 @@ async def test_a_stream_of_too_many_rows_or_of_none_is_refused(rows):
         assert "rows" in await text_of(client, EVENTS + f"monitor&rows={rows}", 400)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 async def test_a_page_of_a_thousand_servers_is_small_as_it_is_sent_with_all_it_needs(encoding):
     app = make_app(Challenge(names=[f"Team {n // 2} · S{n:04}" for n in range(1_000)]))

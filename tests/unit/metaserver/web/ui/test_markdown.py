@@ -75,6 +75,7 @@ def test_tables_and_lists_are_kept():
     assert '<ol start="3">' in made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["[", "> ", "- ", "`", "|a"])
 def test_a_text_made_to_take_long_is_rendered(piece):
     assert render((piece * MOST)[:MOST])
