@@ -113,10 +113,11 @@ async def _connections(connection: PgConnection, processes: int) -> Iterator[Fin
 def connection_finding(limits: dict[str, int], processes: int) -> Iterator[Finding]:
     """Yield which limits (below 0: none) are too low for so many processes, or one."""
     need = OF_PROCESS * max(processes, 1) + OF_COMMANDS
+    hub = f"a hub of {processes} processes" if processes > 1 else "a hub of one process"
     for where, limit in limits.items():
         if 0 <= limit < need:
-            message = f"{where} allows {limit} connections; a hub of {max(processes, 1)} processes "
-            message += f"and its commands open up to {need}"
+            message = f"{where} allows {limit} connections; {hub} and its commands"
+            message += f" open up to {need}"
             yield Finding(FindingSeverity.WARNING, "store", message)
 
 
