@@ -95,7 +95,6 @@ async def _done(running: Running, job: JobDetail, count: int) -> bool:
     return (await look(running, job)).done == count
 
 
-@pytest.mark.slow
 async def test_a_job_fails_and_is_cancelled_for_all_processes(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         gated = Gated(MetaserverError("no such thing"))
@@ -121,7 +120,6 @@ async def _step(running: Running, job: JobDetail, step: str) -> bool:
     return (await look(running, job)).step == step
 
 
-@pytest.mark.slow
 async def test_jobs_of_a_process_that_is_gone_are_lost(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         job = await begin(one.service, Gated())
@@ -154,7 +152,6 @@ async def test_a_stopped_process_leaves_its_jobs_cancelled(tmp_path: Path) -> No
         assert (await look(other, job)).state is JobState.CANCELLED
 
 
-@pytest.mark.slow
 async def test_of_two_processes_asked_at_once_one_begins_a_job_of_a_kind(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         work = [Gated(), Gated()]
@@ -181,7 +178,6 @@ async def test_of_two_processes_asked_at_once_one_begins_a_job_of_a_kind(tmp_pat
         assert (await begun_alone(other.service, ORGANISER, "test", "subject", Gated()))[1]
 
 
-@pytest.mark.slow
 async def test_the_bound_on_jobs_at_work_is_that_of_all_processes(tmp_path: Path) -> None:
     async with two(tmp_path) as (one, other):
         for number in range(MOST_AT_WORK):
@@ -193,7 +189,6 @@ async def test_the_bound_on_jobs_at_work_is_that_of_all_processes(tmp_path: Path
         await begin(other.service, Gated(), team="blue")  # which has a bound of its own
 
 
-@pytest.mark.slow
 async def test_a_job_that_was_stored_unheard_of_is_not_left_running(tmp_path, monkeypatch):
     async with two(tmp_path) as (one, other):
         writing = one.service.store.writing

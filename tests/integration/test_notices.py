@@ -350,7 +350,6 @@ async def test_an_address_that_nothing_can_be_sent_to(tmp_path, kind, address, t
             await running.do("channels.delete", channel=7)
 
 
-@pytest.mark.slow
 async def test_organisers_add_test_and_remove_channels_in_their_console(tmp_path: Path) -> None:
     async with watched(tmp_path) as running, webhook() as posted, signed_in(running) as ana:
         page = await ana.post("/organise/alerts", kind="webhook", address="nowhere")

@@ -51,7 +51,6 @@ async def test_the_steps_of_a_server_that_is_not_there_and_status_1() -> None:
     assert found.reasons() == ["connect: Connection refused"]
 
 
-@pytest.mark.slow
 async def test_accessions_are_checked_by_form_or_by_a_release(tmp_path: Path) -> None:
     release = release_at(tmp_path / "uniprot")
     async with peer(answering(encode_response(UNKNOWN))) as there:

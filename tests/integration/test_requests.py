@@ -278,7 +278,6 @@ async def test_articles_come_from_sources_within_bounds(tmp_path, caplog):
             assert asked[6:] == ["/6", "/5"]
 
 
-@pytest.mark.slow
 def test_a_source_has_one_place_for_an_identifier() -> None:
     for url in ("https://x.org/", "ftp://x.org/{pmid}", "https://x.org/{pmid}/{doi}"):
         with pytest.raises(ValueError, match="sources: x"):

@@ -56,7 +56,6 @@ async def refused(ended: Ended, out: Path, *words: str) -> None:
     assert not out.exists()
 
 
-@pytest.mark.slow
 async def test_bad_input_is_told_in_one_line_and_nothing_is_written(release, tmp_path):
     out, url = tmp_path / "out", "http://127.0.0.1:9/"
     good = given(release, out, one=url)

@@ -72,7 +72,6 @@ async def test_an_open_phase_shows_no_team_the_articles_of_another(running: Runn
         assert refused.refusal is Refusal.UNKNOWN
 
 
-@pytest.mark.slow
 async def test_hidden_names_lead_to_no_run(running: Running) -> None:
     blue = running.team("blue")
     await running.do("phases.update", phase="test", team_names="hidden")

@@ -210,7 +210,6 @@ def test_a_plot_needs_a_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "ends in .html" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["_hidden", "$x$", r"a$\bad$", "<b>bold<b>"])
 @pytest.mark.parametrize("kind", ["curves", "scatter", "intervals"])
 def test_any_name_of_a_run_is_shown_as_it_is(kind: str, name: str) -> None:

@@ -343,7 +343,6 @@ def test_golds_and_authors_are_counted_side_by_side(folder, capsys):
     assert ["gold", "second", "0.667", "0.600"] in lines
 
 
-@pytest.mark.slow
 def test_words_of_easy_and_hard_articles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["corpus", "--task", "ACT", "--gold", "act.tsv", "--texts", "texts.tsv"]
     options = ["--words", "interact*", "--resamples", "20", "--out", "w.svg"]

@@ -71,7 +71,6 @@ def test_a_model_of_another_form_is_refused(tmp_path, format_, buckets, expected
         Model.load(path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1j, "1", 1])
 def test_a_model_has_finite_numbers(model, tmp_path, value):
     path = tmp_path / "model.npz"

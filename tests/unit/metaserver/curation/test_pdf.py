@@ -87,7 +87,6 @@ READ = (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("across", [False, True], ids=["column by column", "line by line"])
 async def test_two_columns_are_read_one_after_the_other(across: bool) -> None:
     found = await PdfReader().read(made.journal([("", LEFT, RIGHT)], across=across), MOST)

@@ -92,7 +92,6 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
         build_release(paths, name="x", out=tmp_path / "file" / "out")
 
 
-@pytest.mark.slow
 def test_accessions_too_scattered_to_be_uniprots_are_refused(tmp_path):
     from metaserver.uniprot.codec import PAGE, TEN, decode
 
@@ -158,7 +157,6 @@ def test_homonym_sets_are_not_chained(tmp_path):
     assert found == [["P00002"], ["P00001", "P00003"], ["P00002"]]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "cluster", "taxon", "found"),
     [
@@ -179,7 +177,6 @@ def test_the_conditions_of_homonym_orthologs(tmp_path, name, cluster, taxon, fou
     assert release.entries.orthologs(["P00001"]) == [found]
 
 
-@pytest.mark.slow
 def test_a_link_is_swapped_while_an_open_release_keeps_its_files(tmp_path):
     old = build(tmp_path, {"sprot.dat": FLAT}, name="old")
     new = build(tmp_path, {"list": "P02340\n"}, name="new")
@@ -203,7 +200,6 @@ def test_use_refuses_other_files_and_folders(tmp_path):
     assert not (tmp_path / "current").is_symlink()
 
 
-@pytest.mark.slow
 def test_verification_finds_a_bit_that_was_lost(tmp_path):
     """The check of every build, applied to a release whose bitmap lost one entry."""
     from metaserver.uniprot.intake import Intake

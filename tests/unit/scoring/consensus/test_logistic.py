@@ -12,7 +12,6 @@ from tests.unit.scoring.campaign import campaign
 from tests.unit.scoring.consensus.test_features import plain_panel
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("strength", [0.01, 0.5, 1.0, 100.0])
 def test_coefficients_are_those_of_scikit_learn(strength: float) -> None:
     from scipy.sparse import csr_array

@@ -33,7 +33,6 @@ def scores(gold: ItemGold, run: Run) -> tuple[float, float]:
     return found.f_score, found.auc_ipr
 
 
-@pytest.mark.slow
 def test_measures_in_columns_are_those_of_scorecards() -> None:
     gold, runs = campaign(articles=24)
     for method in ("stacked", "rrf1", "votes"):
@@ -43,7 +42,6 @@ def test_measures_in_columns_are_those_of_scorecards() -> None:
             assert validated.macro(measure, cutoff=30) == getattr(card.macro, measure)
 
 
-@pytest.mark.slow
 def test_authors_with_systems_beat_the_authors() -> None:
     """As many answers as the author gave, the doubtful ones replaced (the overview's variant)."""
     gold, runs = campaign()
@@ -88,7 +86,6 @@ def test_the_memory_of_training_grows_with_the_hits() -> None:
         tracemalloc.stop()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_one_run_a_team(criterion: str) -> None:
     gold, runs = campaign()
