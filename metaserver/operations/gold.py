@@ -111,11 +111,13 @@ async def list_(hub: HubContext, _caller: Caller, request: OnePhase) -> Sequence
 @operation("Gold.get", "GET /phases/{phase}/gold/{task}", Role.ORGANISER, scope=Scope.PHASE)
 async def get(hub: HubContext, caller: Caller, request: OneGold) -> GoldFile:
     """Return a gold file."""
-    phase_id = hub.phase(request.phase).phase.id
+    running = hub.phase(request.phase)
     async with hub.store.reading() as connection:
-        gold = await phases.gold_version(connection, phase_id, request.task, request.version)
+        gold = await phases.gold_version(
+            connection, running.phase.id, request.task, request.version
+        )
     if gold is None:
-        message = f"phase {request.phase} has no gold of {request.task!r}, or none of that version"
+        message = f"{running.label} has no gold of {request.task!r}, or none of that version"
         raise RefusedError(Refusal.UNKNOWN, message, field="task")
     return GoldFile(gold=convert(gold, GoldDetail), content=gold.content)
 

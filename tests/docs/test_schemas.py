@@ -19,7 +19,7 @@ def test_a_schema_is_the_documented_one(name: str) -> None:
 
 def test_the_schema_of_bundles_holds_for_those_that_ship_and_for_the_example() -> None:
     validator = Draft202012Validator(schema(BundleHead))
-    _, _, rest = (DOCS / "organisers.md").read_text("utf-8").partition("```yaml\nbundle: 1")
+    _, _, rest = (DOCS / "bundles.md").read_text("utf-8").partition("```yaml\nbundle: 1")
     texts = ["bundle: 1" + rest.partition("```")[0]]
     texts += [path.read_text("utf-8") for path in sorted(SAMPLES.glob(f"*/{PLAN}"))]
     assert len(texts) == 4

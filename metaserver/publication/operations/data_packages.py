@@ -89,7 +89,7 @@ def check_release(
         if not guarded(phase, now):
             continue
         own = challenge in (None, phase.phase.challenge)
-        name = f"the test phase {phase.name}" if own else "a test phase of another challenge"
+        name = phase.label if own else "a test phase of another challenge"
         theirs = set(phase.positions) | _gold_articles(phase)
         if shared := labelled & theirs:
             message = (
@@ -204,7 +204,7 @@ async def release(hub: HubContext, caller: Caller, request: DataRelease) -> JobD
     work = partial(_release, hub, caller, request)
     job, is_new = await begun_alone(hub, caller, KIND, running.name, work)
     if not is_new:
-        message = f"the data of phase {job.subject} are being packed: wait, or cancel its job"
+        message = f"the data of {running.label} are being packed: wait, or cancel its job"
         raise RefusedError(Refusal.STATE, message, field="phase")
     return job
 

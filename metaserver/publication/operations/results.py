@@ -140,7 +140,7 @@ async def make(hub: HubContext, caller: Caller, request: NewPackage) -> JobDetai
     work = partial(_make, hub, caller, order, name)
     job, is_new = await begun_alone(hub, caller, KIND, running.name, work)
     if not is_new:
-        message = f"the package of phase {job.subject} is being made: wait, or cancel its job"
+        message = f"the package of {running.label} is being made: wait, or cancel its job"
         raise RefusedError(Refusal.STATE, message, field="phase")
     last_job = hub.jobs.own.get(job.job)
     assert last_job is not None

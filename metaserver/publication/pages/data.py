@@ -121,7 +121,7 @@ class PublicDataPages:
         site, caller = site_of(request), caller_of(request)
         package = await ask(self.hub, caller, data_packages.get, OnePhase(phase=site.phase))
         if not package.released:
-            message = f"the data of phase {site.phase} are not released yet"
+            message = f"the data of {self.hub.phase(site.phase).label} are not released yet"
             raise RefusedError(Refusal.UNKNOWN, message)
         readable = package.public or caller.may_act_as(Role.TEAM)
         return page(
