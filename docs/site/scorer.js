@@ -11,3 +11,14 @@ var Scorer = {
   term: 5,
   partialTerm: 2,
 };
+
+// Excerpts begin and end at words: Sphinx cuts 240 characters, with "..." if it cut.
+const excerpt = Search.makeSearchSummary;
+Search.makeSearchSummary = (...page) => {
+  const summary = excerpt(...page);
+  if (summary)
+    summary.textContent = summary.textContent
+      .replace(/^\.\.\.\S*\s+/, "… ")
+      .replace(/\s+\S*\.\.\.$/, " …");
+  return summary;
+};
