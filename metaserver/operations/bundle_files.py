@@ -61,7 +61,7 @@ MOST_METHOD = 2**16
 MOST_FAULTS = 200
 MOST_QUOTED = 64
 """Characters of a name that nobody knows."""
-NAMED = frozenset({"challenge", "phase", "run", "server", "team"})
+NAMED = frozenset({"challenge", "phase", "release", "run", "server", "team"})
 """Fields of `challenge.yaml` that give a name."""
 
 
@@ -130,7 +130,8 @@ class BundledPlan(WrittenPlan, frozen=True, kw_only=True, forbid_unknown_fields=
     phase: Annotated[NewName, Meta(description=f"Its name in addresses: {NAME_HELP}")]
     title: Title = ""
     release: Annotated[
-        str, Meta(description="The UniProt release of its answers; none: the newest that was built")
+        NoneOrName,
+        Meta(description="The UniProt release of its answers; none: the newest that was built"),
     ] = ""
     articles: Annotated[
         str,
@@ -189,7 +190,10 @@ class PhaseDraft:
 
 @dataclass(kw_only=True)
 class ChallengeDraft:
-    """The contents of a bundle, as far as they could be read, and all that is wrong with it."""
+    """The contents of a bundle, as far as they could be read, and all that is wrong with it.
+
+    `unchecked`: what could not be checked, if that is no fault of the bundle.
+    """
 
     challenge: NewChallenge | None = None
     page: ChallengePage = field(default_factory=ChallengePage)
@@ -197,6 +201,7 @@ class ChallengeDraft:
     teams: Mapping[str, BundledTeam] = field(default_factory=dict)
     phases: list[PhaseDraft] = field(default_factory=list)
     faults: list[InputError] = field(default_factory=list)
+    unchecked: list[str] = field(default_factory=list)
 
     def fault(self, place: str, message: str, line: int | None = None) -> None:
         """Note what is wrong, in a file and line of the bundle."""

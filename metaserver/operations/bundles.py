@@ -84,8 +84,14 @@ MOST_REPORTED = 20
 NO_ADDRESS = "https://none.invalid/"
 """The address of a server that came with a bundle (RFC 2606): it is retired."""
 SAMPLES = Path(__file__).with_name("samples")
+ONLY_THERE = (
+    "names: whether the hub already has a challenge, team or server of the same name",
+    "releases: which UniProt releases the hub has",
+)
+"""What only the hub itself can check."""
+UNREAD = "its runs, its servers' answers and the accessions of its gold were not checked"
 
-Content = Annotated[bytes, Meta(description="The bundle: a zip (docs/organisers.md)")]
+Content = Annotated[bytes, Meta(description="The bundle: a zip (docs/bundles.md)")]
 Named = Annotated[
     str,
     Meta(pattern=rf"^([A-Za-z0-9][A-Za-z0-9._-]{{0,63}})?{END}", description="Another name for it"),
@@ -104,7 +110,7 @@ class BundleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         Meta(description="Instead of a bundle: a small example that comes with the hub"),
     ] = ""
     challenge: Named = ""
-    release: Annotated[str, Meta(description="The UniProt release of phases without one")] = ""
+    release: Annotated[Named, Meta(description="The UniProt release of phases without one")] = ""
 
 
 class BundleOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -141,11 +147,15 @@ class BundledPhase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The effects of a bundle, or all that is wrong with it: then nothing is made."""
+    """The effects of a bundle, or all that is wrong with it: then nothing is made.
+
+    `unchecked`: what a check without a hub (`challenges check --offline`) could not check.
+    """
 
     challenge: str
     phases: tuple[BundledPhase, ...]
     faults: tuple[BundleFault, ...] = ()
+    unchecked: tuple[str, ...] = ()
 
 
 class BundleContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,6 +169,16 @@ class BundleContent(msgspec.Struct, frozen=True, kw_only=True):
 async def check(hub: HubContext, _caller: Caller, request: BundleFile) -> BundleReport:
     """Say what a bundle would make, or all that is wrong with it; nothing is made."""
     draft, _ = await _draft(hub, request)
+    return _report(draft)
+
+
+async def check_offline(hub: HubContext, request: BundleFile) -> BundleReport:
+    """Check a bundle as `check` does, at an empty hub in place of that which is to make it.
+
+    A release that this machine does not have is no fault: that hub may have it.
+    """
+    draft, _ = await _draft(hub, request, offline=True)
+    draft.unchecked[:0] = ONLY_THERE
     return _report(draft)
 
 
@@ -210,7 +230,9 @@ class ReadRuns:
     lanes: dict[tuple[str, str], LaneDraft] = field(default_factory=dict)
 
 
-async def _draft(hub: HubContext, request: BundleFile) -> tuple[ChallengeDraft, ReadRuns]:
+async def _draft(
+    hub: HubContext, request: BundleFile, *, offline: bool = False
+) -> tuple[ChallengeDraft, ReadRuns]:
     """Read a bundle and check it against the hub; faults are in the draft."""
     release = request.release or next(iter(built(hub)), "")
     content = await asyncio.to_thread(_shipped, request.sample) if request.sample else b""
@@ -227,7 +249,7 @@ async def _draft(hub: HubContext, request: BundleFile) -> tuple[ChallengeDraft, 
         if present is not None:
             draft.fault(PLAN, f"there is a challenge {present.name!r} already: give another name")
         for phase in draft.phases:
-            await _check_phase(hub, draft, phase, read_runs)
+            await _check_phase(hub, draft, phase, read_runs, offline=offline)
     draft.faults = sorted(draft.faults, key=_place)[:MOST_FAULTS]
     return draft, read_runs
 
@@ -277,14 +299,23 @@ def _shipped(sample: str) -> bytes:
 
 
 async def _check_phase(
-    hub: HubContext, draft: ChallengeDraft, phase: PhaseDraft, read_runs: ReadRuns
+    hub: HubContext,
+    draft: ChallengeDraft,
+    phase: PhaseDraft,
+    read_runs: ReadRuns,
+    *,
+    offline: bool,
 ) -> None:
     """Check a phase's release, its gold against that, and read its runs."""
     try:
         has_articles = bool(phase.articles.rows)
         require_materials(hub, phase.plan.tasks, phase.plan.release, has_articles=has_articles)
     except RefusedError as error:
-        draft.fault(PLAN, f"phase {phase.plan.phase}: {error.message}", phase.line)
+        message = f"phase {phase.plan.phase}: {error.message}"
+        if offline and error.field == "release":
+            draft.unchecked.append(f"{PLAN}:{phase.line}: {message}; {UNREAD}")
+        else:
+            draft.fault(PLAN, message, phase.line)
         return
     runs_before: set[tuple[str, str, str]] = set()
     for place, (run, _) in enumerate(phase.runs):
@@ -396,6 +427,7 @@ def _report(draft: ChallengeDraft, names: Sequence[str] = ()) -> BundleReport:
         faults=tuple(
             BundleFault(place=fault.place, message=fault.message) for fault in draft.faults
         ),
+        unchecked=tuple(draft.unchecked),
     )
 
 

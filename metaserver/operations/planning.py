@@ -53,14 +53,12 @@ def require_materials(
 
     Phases of uploads need no corpus and no release; a release must be usable.
     """
-    if release:
-        require_release(hub, release)
-    if takes_uploads_only(tasks):
-        return
-    if not has_articles:
+    if not (is_uploaded := takes_uploads_only(tasks)) and not has_articles:
         message = "no articles are given: servers are sent those of a corpus"
         raise RefusedError(Refusal.INVALID, message, field="corpus")
-    if not release:
+    if release:
+        require_release(hub, release)
+    elif not is_uploaded:
         message = (
             "no UniProt release is given: answers are checked by one, which"
             " `metaserver uniprot build` makes on the hub's machine"

@@ -2,15 +2,18 @@
 
 import asyncio
 import io
+import json
 import random
 import re
 import shutil
 import struct
+import tempfile
 import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
@@ -85,6 +88,8 @@ def faults(content: bytes) -> list[str]:
          "challenge.yaml:10: limits.serves: unknown field"),
         (plan(PLAN.replace("phase: interactions-test", "phase: a b")),
          "challenge.yaml:18: phase: expected letters, digits"),
+        (plan(PLAN.replace("phase: interactions-test", "phase: t\n    release: a/b")),
+         "challenge.yaml:19: release: expected letters, digits"),
         (plan(PLAN.replace("phase: interactions-test", "kind: test")),
          "challenge.yaml:18: phase: missing"),
         (plan(PLAN + '"x - at `$.phases[9999].y`": 1\n'),
@@ -368,6 +373,44 @@ async def test_the_page_takes_a_bundle_and_clones_a_challenge(running: Running) 
             await running.do("phases.create", challenge="next", phase="interactions-test",
                              corpus="interactions-test", release="test")  # fmt: skip
         assert refused.value.field == "phase"
+
+
+async def test_a_bundle_is_checked_without_a_hub_as_by_one(
+    running: Running,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config, file, scratch = (tmp_path / name for name in ("config.yaml", "bundle.zip", "scratch"))
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+
+    async def checked(content: bytes, releases: str = "releases") -> tuple[int, Any]:
+        file.write_bytes(content)
+        config.write_text(f"uniprot: {{releases: {tmp_path / releases}}}\n")
+        words = ["challenges", "check", "--content", str(file), "--json", "--offline"]
+        status = await asyncio.to_thread(main.main, [*words, "--config", str(config)])
+        assert not [*scratch.iterdir()]
+        return status, json.loads(capsys.readouterr().out)
+
+    run = methods(METHOD) | {"b.tsv": RUN + b"pathway1\tQ00987\t3\tx\n"}
+    wrong = bundle(**run, **{"gold/training_INT.tsv": "pathway1\tA0A000\n"})
+    status, report = await checked(wrong)
+    places = [one["place"] for one in report["faults"]]
+    assert (status, places) == (1, ["b.tsv:3", "gold/training_INT.tsv"])
+    assert [one.partition(":")[0] for one in report["unchecked"]] == ["names", "releases"]
+    by_hub = await running.do("challenges.check", content=wrong)
+    assert report | {"unchecked": []} == msgspec.json.decode(msgspec.json.encode(by_hub))
+    status, report = await checked(bundle())
+    assert (status, report["faults"], len(report["unchecked"])) == (0, [], 2)
+    status, report = await checked(bundle(), "none")
+    assert (status, report["faults"]) == (0, [])
+    said = r"challenge.yaml:(8|23): phase .* `metaserver uniprot build` .* were not checked"
+    assert all(re.fullmatch(said, one) for one in report["unchecked"][2:])
+    assert len(report["unchecked"]) == 4
+    lacking = WHOLE.replace("    articles: articles/interactions-test\n", "")
+    status, report = await checked(bundle(**plan(lacking)), "none")
+    assert (status, [one["place"] for one in report["faults"]]) == (1, ["challenge.yaml:23"])
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from typing import IO, Any
 import msgspec
 
 from metaserver.base import files
-from metaserver.base.errors import HubError, InputError
+from metaserver.base.errors import HubError, InputError, RefusedError
 from metaserver.cli.arguments import DEFAULT_URL, TOKEN_VARIABLE, URL_VARIABLE
 from metaserver.cli.remote.client import AnsweredError, JobError, RemoteHub, followed, read_url
 from metaserver.operations.outline import (
@@ -86,7 +86,8 @@ def _add_verb(below: argparse._SubParsersAction[argparse.ArgumentParser], outlin
             help="show servers and candidates until all servers have answered or failed",
         )
     hub_options = parser.add_argument_group("the hub")
-    hub_options.add_argument(
+    where = hub_options.add_mutually_exclusive_group()
+    where.add_argument(
         "--hub", metavar="URL", help=f"its address (default: ${URL_VARIABLE}, else {DEFAULT_URL})"
     )
     hub_options.add_argument(
@@ -95,6 +96,20 @@ def _add_verb(below: argparse._SubParsersAction[argparse.ArgumentParser], outlin
         metavar="FILE",
         help=f"file whose first line is the token (default: the token in ${TOKEN_VARIABLE})",
     )
+    if _is_check(outline):
+        where.add_argument(
+            "--offline",
+            action="store_true",
+            help="check on this machine without a hub or a token; `unchecked` in the answer says"
+            " what only the hub can check",
+        )
+        hub_options.add_argument(
+            "--config",
+            type=Path,
+            metavar="FILE",
+            help="with --offline: file with the hub's settings, such as the folder of UniProt"
+            " releases (default: those of a new hub)",
+        )
     form = hub_options.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the hub's answer as JSON")
     form.add_argument(
@@ -141,6 +156,11 @@ def _plain(text: str) -> str:
 def main(args: argparse.Namespace) -> int:
     """Ask the hub; return the exit status."""
     outline: Outline = args.outline
+    if _is_check(outline):
+        if args.offline:
+            return _check_offline(outline, args)
+        if args.config is not None:
+            raise InputError("--config", "is for --offline; a running hub has its own settings")
     hub = RemoteHub(url=read_url(args.hub or os.environ.get(URL_VARIABLE) or DEFAULT_URL),
               token=read_token(args.token_file))  # fmt: skip
     follows = outline.report is not None and not args.no_wait
@@ -160,12 +180,38 @@ def main(args: argparse.Namespace) -> int:
         if _is_request(outline):
             return _print_request(hub, printed, answer, args)
     except (AnsweredError, JobError) as error:
-        from metaserver.cli.remote.tables import print_refusal
+        return _refused(error)
+    return _end(printed, answer, args)
 
-        print_refusal(error)
-        return REFUSED
-    _print(printed, answer, args)
+
+def _refused(error: Exception) -> int:
+    """Print why nothing was done; return the exit status."""
+    from metaserver.cli.remote.tables import print_refusal
+
+    print_refusal(error)
+    return REFUSED
+
+
+def _end(outline: Outline, answer: Any, args: argparse.Namespace) -> int:
+    """Print an answer; return the exit status."""
+    _print(outline, answer, args)
     return REFUSED if isinstance(answer, dict) and answer.get("faults") else DONE
+
+
+def _is_check(outline: Outline) -> bool:
+    return (outline.noun, outline.verb) == ("challenges", "check")
+
+
+def _check_offline(outline: Outline, args: argparse.Namespace) -> int:
+    """Check a bundle in this process; return the exit status."""
+    from metaserver.cli import offline  # it loads the hub
+
+    _check_field(outline, args.only)
+    try:
+        report = offline.check(_given(outline, vars(args)), args.config)
+    except RefusedError as error:
+        return _refused(error)
+    return _end(outline, report, args)
 
 
 def _is_request(outline: Outline) -> bool:
