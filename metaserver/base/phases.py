@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -195,6 +196,27 @@ class Phase:
     def coming(self, now: float) -> Sequence[Change]:
         """Return the changes by the clock after `now` (Unix seconds), the next change first."""
         return self.plan.coming(now, self.reached)
+
+
+def labels_of(phases: Sequence[Phase]) -> Mapping[str, str]:
+    """Return what a hub's phases are called, by name: no two of them are called alike.
+
+    It is the phase's `label`; if that is not unique, with the title of the challenge, such as
+    "Test (Names of proteins)"; if that is not unique, with the phase's name instead.
+    """
+    choices: dict[str, list[str]] = {
+        phase.name: [
+            phase.label,
+            f"{phase.label} ({phase.challenge_title or phase.challenge})",
+            f"{phase.label} ({phase.name})",
+        ]
+        for phase in phases
+    }
+    known = Counter(label for labels in choices.values() for label in set(labels))
+    return {
+        name: next((label for label in labels if known[label] == 1), labels[-1])
+        for name, labels in choices.items()
+    }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.base.errors import Refusal, RefusedError
+from metaserver.base.phases import label_of
 from metaserver.base.records import PhaseName, RegisteredServer, ServerName, TeamName
 from metaserver.base.states import OPEN_STATES, Role
 from metaserver.config import Settings
@@ -202,6 +203,10 @@ class HubContext:
         """Return a phase's challenge; None if there is no such phase."""
         running = self.phases.scheduler.phases.get(PhaseName(phase))
         return None if running is None else running.phase.challenge
+
+    def phase_label(self, phase: str) -> str:
+        """Return how people know a phase among all of the hub; a deleted phase by its name."""
+        return self.phases.scheduler.labels().get(phase) or label_of(phase, "")
 
     def is_embargoed(self, running: RunningPhase) -> bool:
         """Return whether a phase's challenge is still for organisers alone."""

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.base.errors import InputError, Refusal, RefusedError
-from metaserver.base.phases import GoldChange
+from metaserver.base.phases import GoldChange, label_of
 from metaserver.base.plans import PhasePlan
 from metaserver.base.records import ArticleId, TaskName
 from metaserver.base.states import Role
@@ -128,7 +128,7 @@ async def usable_gold(
     """Read a gold file; `RefusedError` if it has faults, or belongs to another corpus or task."""
     require_one_of(request.task, installed_tasks(), "task")
     plugin = installed_tasks()[TaskName(request.task)]
-    _require_same_kind(request.phase, plan, plugin)
+    _require_same_kind(label_of(request.phase, plan.title), plan, plugin)
     require_divisible(plan, [plugin.name])
     content = await asyncio.to_thread(unpacked, request.content)
     try:
@@ -162,13 +162,13 @@ async def _proposal(hub: HubContext, request: NewGold) -> Proposal:
     return proposal
 
 
-def _require_same_kind(phase: str, plan: PhasePlan, plugin: TaskPlugin) -> None:
+def _require_same_kind(label: str, plan: PhasePlan, plugin: TaskPlugin) -> None:
     """Raise `RefusedError` for an offline task in a phase of servers, and the other way round."""
     if isinstance(plugin, OfflineTask) and plugin.name not in plan.tasks:
-        message = f"{plugin.name} takes uploads only: name it among the tasks of phase {phase}"
+        message = f"{plugin.name} takes uploads only: name it among the tasks of {label}"
         raise RefusedError(Refusal.INVALID, message, field="task")
     if takes_uploads_only(plan.tasks) and not isinstance(plugin, OfflineTask):
-        message = f"phase {phase} takes uploads only, and {plugin.name} is for servers"
+        message = f"{label} takes uploads only, and {plugin.name} is for servers"
         raise RefusedError(Refusal.INVALID, message, field="task")
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -271,20 +270,11 @@ class AlertSender:
         ]
         await asyncio.gather(*calls)  # concurrently: no channel waits for another
 
-    def _labels(self) -> Mapping[str, str]:
-        """How people know the phases, by name: by titles, with the name if it is not the only."""
-        phases = self._scheduler.phases
-        titles = Counter(running.label for running in phases.values())
-        return {
-            name: running.label if titles[running.label] == 1 else f"{running.label} ({name})"
-            for name, running in phases.items()
-        }
-
     async def _send(self, channel: AlertChannel, waiting: Sequence[Alert]) -> None:
         self._next[channel.id] = self._clock() + self._settings.notices.alerts
         last = waiting[-1].id
         try:
-            await self.deliver(channel, lines(waiting, self._labels()), waiting)
+            await self.deliver(channel, lines(waiting, self._scheduler.labels()), waiting)
         except FAILURES as error:
             if not is_away(error) and channel.id not in self._failing:
                 log.warning("alerts could not be sent to channel %s: %s", channel.id, error)

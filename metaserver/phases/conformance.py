@@ -42,10 +42,11 @@ STEP_SECONDS = 0.5
 class Conditions:
     """A test's conditions: a phase's tasks, release and limits.
 
-    `phase_id` is None if no phase is planned.
+    `label` is how people know the phase, and `phase_id` None if no phase is planned.
     """
 
     terms: Terms
+    label: str
     phase_id: int | None
     tasks: Sequence[AnsweredTask]
     vocabulary: Vocabulary
@@ -66,6 +67,7 @@ class Conditions:
                 timeout=settings.limits.timeout,
                 answer_bytes=settings.limits.answer_bytes,
             ),
+            label=running.label if running else NO_PHASE,
             phase_id=running.phase.id if running else None,
             tasks=tasks,
             vocabulary=running.vocabulary if running else FormatVocabulary(),
@@ -78,11 +80,13 @@ class Conditions:
 class RunningTest:
     """A conformance run under way: its server, its terms, the steps so far.
 
-    `task` ends with its report. `job` is the id of the background job that waits for it.
+    `label` is how people know its phase, `task` ends with its report, and `job` is the id of the
+    background job that waits for it.
     """
 
     server: Server
     terms: Terms
+    label: str
     steps: list[ConformanceStep] = field(default_factory=list)
     task: asyncio.Task[Conformance]
     job: str = ""
@@ -126,7 +130,13 @@ class ConformanceRunner:
         task = asyncio.create_task(
             self._keep(registered, conditions, run), name=f"test {server.name}"
         )
-        test = RunningTest(server=server, terms=conditions.terms, steps=steps, task=task)
+        test = RunningTest(
+            server=server,
+            terms=conditions.terms,
+            label=conditions.label,
+            steps=steps,
+            task=task,
+        )
         self._running[server.name] = test
         task.add_done_callback(functools.partial(self._forget, server.name))
         return test
@@ -206,7 +216,7 @@ def _joined(current: RunningTest, server: Server, terms: Terms) -> RunningTest:
     """Return a current run for an equal request; raises `RefusedError` otherwise."""
     if (current.server, current.terms) == (server, terms):
         return current
-    phase = f" for phase {current.terms.phase}" if current.terms.phase else ""
+    phase = f" for {current.label}" if current.label else ""
     phase_words = phase if current.terms.phase != terms.phase else " as it was before a change"
     raise RefusedError(
         Refusal.STATE, f"it is being tested{phase_words}: wait until that has ended", field="server"

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.concurrency import run_uncancelled
 from metaserver.base.errors import UnavailableError
 from metaserver.base.lanes import LaneKey, TakenLane
-from metaserver.base.phases import Phase
+from metaserver.base.phases import Phase, labels_of
 from metaserver.base.records import Attempt, PhaseName
 from metaserver.base.states import OPEN_STATES, PhaseState, ProcessRole
 from metaserver.config import Settings
@@ -88,6 +88,10 @@ class Scheduler:
                 group.create_task(self.lanes.holder.run(), name="lanes")
             group.create_task(self.locked.run(), name="key")
             group.create_task(self._drive(), name="clock")
+
+    def labels(self) -> Mapping[str, str]:
+        """Return how people know the hub's phases, by name, as `labels_of` does."""
+        return labels_of([running.phase for running in self.phases.values()])
 
     async def load(self) -> None:
         """Load every phase; `run` begins those that are open."""

@@ -156,11 +156,12 @@ async def test_a_change_of_the_server_forgets_its_tests_also_one_under_way(runni
         assert (await try_out(running, "early")).passed
         await running.do("servers.update", blue, server="blue-1", url=slow)
         assert await states_of_tests(running) == {"late": "never", "early": "never"}
+        await running.do("phases.update", phase="early", title="First phase")
         under_way = asyncio.create_task(try_out(running, "early"))
         await running.until(
             lambda: running.service.servers.conformance.under_way("blue-1") is not None
         )
-        with pytest.raises(RefusedError, match="it is being tested for phase early: wait"):
+        with pytest.raises(RefusedError, match="it is being tested for First phase: wait"):
             await try_out(running, "late")
         for change in ({"concurrency": 3}, {"tasks": ["INT"]}):
             await running.do("servers.update", blue, server="blue-1", **change)

@@ -234,7 +234,9 @@ async def test_organisers_train_and_use_a_model_on_their_page(tmp_path: Path) ->
         assert "No model yet" in await page()
         assert "No phase with gold of INT is closed" in await page(task="INT", method="auto")
         await running.do("phases.close", phase="test")
-        assert "No model of INT has learned from" in await page()
+        await running.do("phases.update", phase="test", title="Test of servers")
+        offered = '<a href="/organise/phases/test">Test of servers</a>, whose gold is there'
+        assert f"No model of INT has learned from {offered}" in await page()
         await page(task="INT", method="auto")
         job = running.service.jobs.own.at_work("consensus.train")
         if job is not None:

@@ -127,9 +127,10 @@ async def test_a_phase_has_tasks_of_one_kind(running: Running) -> None:
         "BB-kb take uploads only, and INT are answered by servers: plan a phase for each kind"
     )
     gold = {"source": "g", "content": b"x"}
+    await running.do("phases.update", phase="bb3", title="Biotopes")
     for phase, task, said in (
         ("test", "PPI-3D", "PPI-3D takes uploads only: name it among the tasks of phase test"),
-        ("bb3", "INT", "phase bb3 takes uploads only, and INT is for servers"),
+        ("bb3", "INT", "Biotopes takes uploads only, and INT is for servers"),
     ):
         assert (await running.refused("gold.set", phase=phase, task=task, **gold)).message == said
     assert (await running.do("phases.get", phase="bb3")).uploads_only

@@ -280,8 +280,9 @@ def _outside(overview: Overview) -> Iterator[Need]:
 
 
 def _untested(overview: Overview) -> Iterator[Need]:
+    titles = _titles(overview)
     failed = [
-        f"{server.server} ({tested.phase})"
+        f"{server.server} ({titles.get(tested.phase, tested.phase)})"
         for server in overview.servers
         for tested in server.tests
         if tested.state is TestState.FAILED and not server.retired
@@ -303,15 +304,14 @@ def _uploads(overview: Overview) -> Iterator[Need]:
 
 def _waiting(overview: Overview) -> Iterator[Need]:
     for challenge in overview.challenges:
+        path = f"/organise/challenges/{quote(challenge.challenge, safe='')}/sign-ups"
+        title = challenge.title or challenge.challenge
         if challenge.waiting:
-            path = f"/organise/challenges/{quote(challenge.challenge, safe='')}/sign-ups"
-            title = challenge.title or challenge.challenge
             text = f"Sign-ups for {title} that wait for approval: {challenge.waiting}"
             yield Need("slow", "sign-up", text, path)
         if challenge.automatic >= AUTOMATIC_A_DAY:
-            path = f"/organise/challenges/{quote(challenge.challenge, safe='')}/sign-ups"
             text = (
-                f"{challenge.automatic} teams came into {challenge.challenge} without an organiser"
+                f"{challenge.automatic} teams came into {title} without an organiser"
                 " in 24 hours, each with uploads of its own: further ones wait for approval"
             )
             yield Need("slow", "sign-up", text, path)

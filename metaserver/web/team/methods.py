@@ -126,15 +126,13 @@ class MethodPages(ConsolePages):
 
     async def _form(self, request: web.Request, form: Form) -> web.Response:
         run = await self._one(request)
-        listed = await newest_phases(self.console, request)
-        titles = {phase.phase: phase.title for phase in listed}
         copied = "" if form.status != 200 else (await self._earlier(request, run))[1]
         return self.console.answer(
             "team_method.html",
             status=form.status,
             scope=await scope_of(self.console, request, run.team or None),
             one=run,
-            phase=titles.get(run.phase) or run.phase,
+            phase=self.console.hub.phase_label(run.phase),
             form=form,
             taken=copied,
             headings=HEADINGS,

@@ -77,9 +77,12 @@ class ConsoleContext:
         return cast(T, result)
 
     def answer(self, template: str, *, status: int = 200, **context: Any) -> web.Response:
-        """Answer with a page; it is for its viewer alone."""
+        """Answer with a page; it is for its viewer alone.
+
+        A template names a phase that it has only the name of by `phase_label`.
+        """
         return web.Response(
-            text=self.templates.page(template, **context),
+            text=self.templates.page(template, phase_label=self.hub.phase_label, **context),
             status=status,
             content_type="text/html",
             headers={"Cache-Control": "private, no-store"},

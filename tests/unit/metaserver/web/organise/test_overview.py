@@ -99,8 +99,9 @@ def test_what_living_processes_lack_is_listed_once() -> None:
 def test_failed_tests_are_listed_by_server_and_phase() -> None:
     failed = conformance.Tested(phase="test", state=conformance.TestState.FAILED)
     servers = (details.server("one", tests=(failed,)), details.server("two", tests=(failed,)))
-    text = "Servers whose last test for a phase failed: one (test), two (test)"
-    assert listed(servers=servers) == [("test failed", text)]
+    text = "Servers whose last test for a phase failed: one (The test), two (The test)"
+    phases = (details.phase(title="The test"),)
+    assert listed(phases=phases, servers=servers) == [("test failed", text)]
 
 
 def test_a_team_without_a_valid_token_cannot_sign_in() -> None:
