@@ -188,14 +188,14 @@ def test_from_a_bundle_to_published_results(empty, visits, tmp_path, look, click
 
     menu(page)
     enter(page, "Organise", "**/organise")
-    enter(page, "Test", "**/organise/phases/interactions-test")
+    enter(page, "Test", "**/organise/phases/test")
     enter(page, "Open…", "**/open")
-    enter(page, "Open it now", "**/organise/phases/interactions-test")
-    run = {"phase": "interactions-test", "task": "INT", "run": "blue-1"}
+    enter(page, "Open it now", "**/organise/phases/test")
+    run = {"phase": "test", "task": "INT", "run": "blue-1"}
     hub.ask_as_team("runs.upload", **run, content=RUN.encode())
     enter(page, "Freeze…", "**/freeze")
-    enter(page, "Freeze it now", "**/organise/phases/interactions-test")
-    hub.do(hub.running.frozen(3, "interactions-test"))
+    enter(page, "Freeze it now", "**/organise/phases/test")
+    hub.do(hub.running.frozen(3, "test"))
     enter(page, "Publish results…", "**/publish")
     check(page)
     enter(page, "Publish the results", "**/results/interactions")

@@ -86,11 +86,11 @@ def faults(content: bytes) -> list[str]:
          "challenge.yaml:10: answers.normalise: 'x' is none of strict, mend"),
         (plan(PLAN.replace("kind: training", "limits: {servers: 3, serves: 2}")),
          "challenge.yaml:10: limits.serves: unknown field"),
-        (plan(PLAN.replace("phase: interactions-test", "phase: a b")),
+        (plan(PLAN.replace("phase: test", "phase: a b")),
          "challenge.yaml:18: phase: expected letters, digits"),
-        (plan(PLAN.replace("phase: interactions-test", "phase: t\n    release: a/b")),
+        (plan(PLAN.replace("phase: test", "phase: t\n    release: a/b")),
          "challenge.yaml:19: release: expected letters, digits"),
-        (plan(PLAN.replace("phase: interactions-test", "kind: test")),
+        (plan(PLAN.replace("phase: test", "kind: test")),
          "challenge.yaml:18: phase: missing"),
         (plan(PLAN + '"x - at `$.phases[9999].y`": 1\n'),
          "challenge.yaml:26: x - at `$.phases[9999].y`: unknown field"),
@@ -219,7 +219,7 @@ async def test_nothing_is_made_of_a_bundle_with_a_fault(running: Running) -> Non
 async def boards(running: Running) -> Any:
     """Return the rows of the training phase's boards."""
     return {
-        task: (await running.do("boards.get", phase="interactions-training", task=task)).rows
+        task: (await running.do("boards.get", phase="training", task=task)).rows
         for task in ("ACT", "INT", "IPT")
     }
 
@@ -240,10 +240,10 @@ async def test_an_exported_challenge_is_made_again_with_equal_boards(running, tm
         await running.do("challenges.edit", challenge="interactions", announced="2999-01-01T00:00")
         assert (await reader.get("/pictures/interactions/logo.png")).status == 404
         await running.do("challenges.edit", challenge="interactions", announced="")
-    await running.do("phases.open", phase="interactions-training")
+    await running.do("phases.open", phase="training")
     await running.do("teams.create", team="blue", title="The blue team")
     await running.do("teams.update", team="blue", host=True)
-    file = {"phase": "interactions-training", "task": "INT", "run": "blue-1", "content": RUN}
+    file = {"phase": "training", "task": "INT", "run": "blue-1", "content": RUN}
     await running.do("runs.upload", running.team("blue"), **file)
     await running.do("teams.create", team="red")
     for team in ("red", "blue"):  # R01 and blue.R01, of which the second is older
@@ -251,7 +251,7 @@ async def test_an_exported_challenge_is_made_again_with_equal_boards(running, tm
     await running.do("runs.delete", running.team("red"), phase=file["phase"], run="R01")
     await running.do("runs.upload", running.team("red"), **file | {"run": "R01"})
     described = {"parts": ["title"], "summary": "It looks words up.", "contact": "Ana"}
-    of_run = {"phase": "interactions-training", "run": "blue-1"}
+    of_run = {"phase": "training", "run": "blue-1"}
     await running.do("methods.describe", **of_run, **described)
     corpus = await running.do("corpora.articles", corpus="interactions-test")
     exported = await running.do("challenges.export", challenge="interactions", answers=True)
@@ -266,7 +266,7 @@ async def test_an_exported_challenge_is_made_again_with_equal_boards(running, tm
     assert {name.partition("/")[0] for name in names} == {"interactions"}
     assert {name.split("/")[4] for name in names if "/runs/" in name} == {"baselines", "blue"}
     assert [one["team"] for one in plan["teams"] if one["host"]] == ["baselines", "blue"]
-    assert any(name.endswith("interactions-training/methods.jsonl") for name in names)
+    assert any(name.endswith("phases/training/methods.jsonl") for name in names)
     async with at_work(await settings(tmp_path / "other")) as other:
         await other.do("challenges.make", content=exported.content)
         await other.caught_up()
@@ -360,17 +360,17 @@ async def test_the_page_takes_a_bundle_and_clones_a_challenge(running: Running) 
         assert (await ana.get(f"{path}?answers=1")).headers["Content-Type"] == "application/zip"
         page = await ana.post("/organise/challenges/interactions/clone", name="next")
         assert (page.status, page.path) == (200, "/organise")
-        copy = await running.do("phases.get", phase="next.interactions-test")
-        assert (copy.challenge, copy.own_name) == ("next", "interactions-test")
-        assert len(await running.do("runs.list", phase="next.interactions-test")) == 3
-        page = await ana.get("/organise/phases/next.interactions-test")
+        copy = await running.do("phases.get", phase="next.test")
+        assert (copy.challenge, copy.own_name) == ("next", "test")
+        assert len(await running.do("runs.list", phase="next.test")) == 3
+        page = await ana.get("/organise/phases/next.test")
         assert "dictionary-baseline INT, uploaded" in page.said
         assert "No baseline" not in page.said
         for challenge in ("interactions", "next"):
-            page = await ana.get(f"/c/{challenge}/interactions-test/monitor")
+            page = await ana.get(f"/c/{challenge}/test/monitor")
             assert (page.status, page.path.split("/")[2]) == (200, challenge)
         with pytest.raises(RefusedError) as refused:
-            await running.do("phases.create", challenge="next", phase="interactions-test",
+            await running.do("phases.create", challenge="next", phase="test",
                              corpus="interactions-test", release="test")  # fmt: skip
         assert refused.value.field == "phase"
 
