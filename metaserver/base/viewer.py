@@ -58,7 +58,7 @@ class Token:
     `parent` is the issuing token's id; None if issued at the command line. A token with a `person`
     is a membership: its secret is nobody's, and only the sessions of that person use it. `owner`:
     the person also decides who belongs to the team. `challenge`: an organiser is that of this
-    challenge alone.
+    challenge alone, whose title is `challenge_title`.
     """
 
     id: int
@@ -74,6 +74,7 @@ class Token:
     person: int | None = None
     owner: bool = False
     challenge: str | None = None
+    challenge_title: str = ""
 
     @property
     def bearer(self) -> str:
@@ -143,6 +144,7 @@ class PersonLink:
     team_id: int | None = None
     owner: bool = False
     challenge: str | None = None
+    challenge_title: str = ""
     person_id: int | None = None  # who adds a provider to the account
     tries: int = 0
     mail_due: bool = False

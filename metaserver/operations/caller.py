@@ -44,6 +44,7 @@ class Caller:
     person: Person | None = None
     owner: bool = False
     challenge: str | None = None
+    challenge_title: str = ""
     workbench: Workbench | None = field(default=None, compare=False, repr=False)
 
     async def aside(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -89,7 +90,8 @@ class Caller:
                 )
             raise RefusedError(Refusal.TOKEN, "an API token is needed: ask an organiser for one")
         if self.challenge is not None:
-            message = f"this is not of challenge {self.challenge}, which is all that you organise"
+            label = self.challenge_title or f"challenge {self.challenge}"
+            message = f"this is not of {label}, which is all that you organise"
             raise RefusedError(Refusal.NOT_YOURS, message)
         raise RefusedError(
             Refusal.NOT_YOURS, f"only the role {role} may do this; you are signed in as {self.role}"

@@ -150,7 +150,8 @@ async def announce(hub: HubContext, caller: Caller, request: NewAnnouncement) ->
     challenge = await seen_challenge(hub, caller, request.challenge)
     now = hub.clock()
     if challenge.is_embargoed(now):
-        message = f"challenge {challenge.name} is not announced yet: change that first"
+        title = challenge.title or f"challenge {challenge.name}"
+        message = f"{title} is not announced yet: change that first"
         raise RefusedError(Refusal.STATE, message, field="challenge")
     async with hub.store.writing() as connection:
         await phases.add_announcement(connection, challenge.id, now, request.title, request.text)

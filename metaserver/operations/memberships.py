@@ -97,6 +97,7 @@ class MembershipDetail(msgspec.Struct, frozen=True, kw_only=True):
     challenge: str | None
     owner: bool
     since: float
+    challenge_title: str = ""
 
 
 class InvitationDetail(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,6 +111,7 @@ class InvitationDetail(msgspec.Struct, frozen=True, kw_only=True):
     owner: bool
     expires_at: float
     link: str = ""
+    challenge_title: str = ""
 
     @classmethod
     def of(cls, link: PersonLink, address: str = "") -> InvitationDetail:

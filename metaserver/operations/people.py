@@ -40,6 +40,7 @@ class Capacity(msgspec.Struct, frozen=True, kw_only=True):
     challenge: str | None
     owner: bool
     since: float
+    challenge_title: str = ""
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +81,7 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True):
     team: str | None
     challenge: str | None
     owner: bool
+    challenge_title: str = ""
 
 
 @operation("People.me", "GET /account", None)
@@ -162,7 +164,14 @@ async def accept(hub: HubContext, caller: Caller, request: OneInvitation) -> Cap
         of = {"team": link.team, "challenge": link.challenge}
         detail = {"role": invitation.role.value, **of, "invitation": link.id}
         await audit_log(connection, caller, "people.accept", person_name(person.id, ""), **detail)
-    return Capacity(id=id_, role=invitation.role, owner=invitation.owner, since=now, **of)
+    return Capacity(
+        id=id_,
+        role=invitation.role,
+        owner=invitation.owner,
+        since=now,
+        **of,
+        challenge_title=link.challenge_title,
+    )
 
 
 def _seen(link: PersonLink | None) -> Invitation:

@@ -285,7 +285,8 @@ async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDet
     await _require_usable_gold(hub, request, plan, corpus_id)
     async with hub.store.writing() as connection:
         if await phases.in_challenge(connection, challenge.name, request.phase) is not None:
-            message = f"there is a phase {request.phase!r} of {challenge.name} already"
+            title = challenge.title or challenge.name
+            message = f"there is a phase {request.phase!r} of {title} already"
             raise RefusedError(Refusal.STATE, message, field="phase")
         phase_id = await phases.add(
             connection,

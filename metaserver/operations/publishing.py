@@ -212,7 +212,8 @@ def _refusal(hub: HubContext, running: RunningPhase, boards_final: Sequence[Froz
     if running.state not in OVER:
         return f"{running.label} is {running.state}: freeze it first, its results are not final"
     if hub.is_embargoed(running):
-        return f"challenge {running.phase.challenge} is not announced yet: change that first"
+        title = running.phase.challenge_title or f"challenge {running.phase.challenge}"
+        return f"{title} is not announced yet: change that first"
     if running.phase.moments.published:
         return f"the results of {running.label} are published already"
     tasks = running.boards.tasks()

@@ -119,6 +119,7 @@ class TokenDetail(msgspec.Struct, frozen=True, kw_only=True):
     parent: int | None
     person: int | None = None
     challenge: str | None = None
+    challenge_title: str = ""
 
 
 class IssuedToken(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ from metaserver.exchange.http.client import HttpClient
 from metaserver.phases.mail import MailServer, is_away, post_webhook
 from metaserver.phases.scheduler import Scheduler
 from metaserver.phases.watching import is_watched, watch
-from metaserver.store import alerts, sign_ups
+from metaserver.store import alerts, phases, sign_ups
 from metaserver.store.alerts import AlertChannel
 from metaserver.store.store import Store
 
@@ -246,9 +246,11 @@ class AlertSender:
         """Return the challenges that as many teams came into as may without an organiser."""
         async with self._store.reading() as connection:
             entered = await sign_ups.count_automatic(connection, now - DAY)
+            known = await phases.list_challenges(connection) if entered else []
+        titles = {challenge.name: challenge.title or challenge.name for challenge in known}
         return {
             Condition(SIGN_UPS, "", challenge): (
-                f"{count} teams came into {challenge} without an organiser in 24 hours:"
+                f"{count} teams came into {titles[challenge]} without an organiser in 24 hours:"
                 " further ones wait for approval"
             )
             for challenge, count in entered.items()

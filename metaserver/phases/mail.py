@@ -33,7 +33,7 @@ from metaserver.base.phases import DAY, LINK_SECONDS, NEXT_LINK, LinkKind, SignU
 from metaserver.base.viewer import PersonLink, PersonLinkKind
 from metaserver.config import NoticeSettings, Settings
 from metaserver.exchange.http.client import HttpClient
-from metaserver.store import people, sign_ups
+from metaserver.store import people, phases, sign_ups
 from metaserver.store.store import Store
 
 log = logging.getLogger(__name__)
@@ -273,7 +273,7 @@ class SignUpMailer:
         """Send a person's link; return whether the SMTP server could be reached."""
         async with self._store.writing() as connection:
             new = await people.make_secret(connection, link.id)
-        of = f"challenge {link.challenge}" if link.challenge else "this hub"
+        of = link.challenge_title or f"challenge {link.challenge}" if link.challenge else "this hub"
         to = f"to team {link.team}" if link.team else f"to be {link.role} of {of}"
         values = {
             "link": self._settings.web.url.rstrip("/") + PERSON_PATHS[link.kind] + new.secret,
@@ -311,7 +311,9 @@ class SignUpMailer:
             if not await sign_ups.is_due(connection, sign_up.id, at):
                 return True  # an organiser has handed a link out meanwhile
             link = await sign_ups.make_link(connection, sign_up.id, kind, self._clock())
-        subject, text = self._message(sign_up, kind, link.secret)
+            challenge = await phases.get_challenge(connection, sign_up.challenge)
+        title = (challenge and challenge.title) or sign_up.challenge
+        subject, text = self._message(sign_up, title, kind, link.secret)
         reached, wait = await self._deliver(
             sign_up.email, subject, text, f"sign-up {sign_up.id}", sign_up.failures
         )
@@ -327,16 +329,18 @@ class SignUpMailer:
             await sign_ups.mailed(connection, sign_up, **values)
         return reached
 
-    def _message(self, sign_up: SignUp, kind: LinkKind, secret: str) -> tuple[str, str]:
+    def _message(
+        self, sign_up: SignUp, challenge: str, kind: LinkKind, secret: str
+    ) -> tuple[str, str]:
         days = LINK_SECONDS[kind] / DAY
         values = {
             "team": sign_up.team,
-            "challenge": sign_up.challenge,
+            "challenge": challenge,
             "link": self._settings.web.url.rstrip("/") + link_path(secret),
             "good": "24 hours" if days == 1 else f"{days:.0f} days",
         }
         subject = SUBJECTS[kind].format(**values)
-        return f"{sign_up.challenge}: {subject}", TEXTS[kind].format(**values)
+        return f"{challenge}: {subject}", TEXTS[kind].format(**values)
 
 
 WEBHOOK_SECONDS = 10.0

@@ -27,6 +27,7 @@ from metaserver.store import tokens
 from metaserver.store.database import insert, read_first, read_row
 from metaserver.store.tables import (
     audit,
+    challenges,
     consensus_models,
     curation_rulings,
     curations,
@@ -369,6 +370,9 @@ def _is_good(now: float) -> sa.ColumnElement[bool]:
 
 
 def _links() -> sa.Select[Any]:
-    return sa.select(person_links, teams.c.name.label("team")).select_from(
-        person_links.outerjoin(teams, teams.c.id == _LINKS.team_id)
+    title = sa.func.coalesce(challenges.c.title, "").label("challenge_title")
+    return sa.select(person_links, teams.c.name.label("team"), title).select_from(
+        person_links.outerjoin(teams, teams.c.id == _LINKS.team_id).outerjoin(
+            challenges, challenges.c.name == _LINKS.challenge
+        )
     )

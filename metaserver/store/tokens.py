@@ -19,11 +19,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.base.states import Role
 from metaserver.base.viewer import Person, Session, Token
 from metaserver.store.database import insert, read_first, read_row
-from metaserver.store.tables import persons, sessions, teams, tokens
+from metaserver.store.tables import challenges, persons, sessions, teams, tokens
 
 PREFIX = "bcms_"
 FORM = re.compile(rf"{PREFIX}[{''.join(role[0] for role in Role)}][A-Za-z0-9_-]{{43}}")
 """A token's form, also used to keep tokens out of logs: prefix, role, 32 bytes."""
+
+_TITLE = sa.func.coalesce(challenges.c.title, "").label("challenge_title")
 
 TOUCH_SECONDS = 60.0
 """The minimum time between two updates of `used_at`: reads must not cause many writes."""
@@ -235,11 +237,13 @@ async def find_session(connection: AsyncConnection, cookie: str, now: float) -> 
             sessions.c.created_at.label("begun"),
             sessions.c.expires_at.label("to"),
             *(column.label(f"of_{column.name}") for column in persons.c),
+            _TITLE,
             _is_valid(now).label("valid"),
         )
         .select_from(
             sessions.outerjoin(tokens, tokens.c.id == sessions.c.token_id)
             .outerjoin(teams, teams.c.id == tokens.c.team_id)
+            .outerjoin(challenges, challenges.c.name == tokens.c.challenge)
             .outerjoin(persons, persons.c.id == sessions.c.person_id)
         )
         .where(
@@ -299,8 +303,10 @@ async def memberships(
 
 
 def _tokens() -> sa.Select[Any]:
-    return sa.select(tokens, teams.c.name.label("team")).select_from(
-        tokens.outerjoin(teams, teams.c.id == tokens.c.team_id)
+    return sa.select(tokens, teams.c.name.label("team"), _TITLE).select_from(
+        tokens.outerjoin(teams, teams.c.id == tokens.c.team_id).outerjoin(
+            challenges, challenges.c.name == tokens.c.challenge
+        )
     )
 
 

@@ -358,7 +358,9 @@ async def test_the_page_takes_a_bundle_and_clones_a_challenge(running: Running) 
         assert (page.status, page.path) == (200, "/organise")
         path = "/organise/challenges/interactions/bundle"
         assert (await ana.get(f"{path}?answers=1")).headers["Content-Type"] == "application/zip"
-        page = await ana.post("/organise/challenges/interactions/clone", name="next")
+        clone = "/organise/challenges/interactions/clone"
+        assert "Clone Protein interactions" in (await ana.get(clone)).said
+        page = await ana.post(clone, name="next")
         assert (page.status, page.path) == (200, "/organise")
         copy = await running.do("phases.get", phase="next.test")
         assert (copy.challenge, copy.own_name) == ("next", "test")

@@ -194,6 +194,7 @@ async def test_a_team_signs_up_is_approved_and_gets_its_token_once(door: Door) -
     assert "A link is on its way" in (await door.sign_up()).said
     link = await door.mailed()
     assert door.mail.to == ["ada@green.example"]
+    assert door.mail.subject() == "A challenge: confirm team green"
     assert "bcms_" not in door.mail.messages[0]
     for _ in range(2):  # scanners of mail open links
         assert "Confirm your team" in (await visitor.get(link)).said

@@ -144,11 +144,12 @@ async def test_teams_come_in_by_themselves_a_few_a_day_and_organisers_are_told(d
         states.append((await door.confirm()).state)
     assert states == [*[SignUpState.APPROVED] * AUTOMATIC_A_DAY, SignUpState.WAITING]
     async with signed_in(running) as ana:
-        assert "20 teams came into bc without an organiser" in (await ana.get("/organise")).said
+        shown = (await ana.get("/organise")).said
+        assert "20 teams came into A challenge without an organiser" in shown
     await running.service.notices.alerts.look()
     alerts = await running.do("alerts.list")
     assert [one.kind for one in alerts] == ["sign_ups"]
-    assert "further ones wait for approval" in alerts[0].message
+    assert "A challenge without an organiser in 24 hours: further ones wait" in alerts[0].message
     door.clock.now += DAY + 1
     await door.begin()
     assert (await door.confirm()).state is SignUpState.APPROVED

@@ -514,6 +514,7 @@ def _caller(
         person=person,
         owner=person is not None and token.owner,
         challenge=token.challenge,
+        challenge_title=token.challenge_title,
     )
 
 

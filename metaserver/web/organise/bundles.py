@@ -14,6 +14,7 @@ from metaserver.operations.bundles import BundleFault, BundleFile, BundleOrder
 from metaserver.operations.fields import NAME_HELP
 from metaserver.web.access.bodies import upload
 from metaserver.web.access.downloads import attachment
+from metaserver.web.organise.overview import challenge_named
 from metaserver.web.ui.console import ConsolePages, posted
 from metaserver.web.ui.form_pages import FormPage, OperationForm, no_file, sent_file, tried
 from metaserver.web.ui.forms import Form, Wording
@@ -106,7 +107,7 @@ class BundlePages(ConsolePages):
 
     async def _clone(self, request: web.Request, form: Form) -> web.Response:
         """Answer with the form that makes a challenge again under another name."""
-        name = request.match_info["challenge"]
+        challenge = await challenge_named(self.console, request, request.match_info["challenge"])
         return self.console.answer(
-            "organise_clone.html", status=form.status, challenge=name, form=form
+            "organise_clone.html", status=form.status, challenge=challenge, form=form
         )

@@ -232,7 +232,8 @@ class NewPhasePages(ConsolePages):
         if (challenge.challenge, new.phase) in {
             (phase.challenge, phase.own_name) for phase in listed
         }:
-            message = f"there is a phase {new.phase!r} of {challenge.challenge} already"
+            title = challenge.title or challenge.challenge
+            message = f"there is a phase {new.phase!r} of {title} already"
             raise RefusedError(Refusal.STATE, message, field="phase")
         built = await self.console.ask(request, releases.list_, Nothing())
         if not built and not takes_uploads_only(new.tasks):
