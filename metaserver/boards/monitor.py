@@ -15,6 +15,7 @@ from metaserver.base.usage import RunUsage, UsageTotals
 from metaserver.boards.course import AttemptCourse
 from metaserver.boards.histogram import TimeHistogram
 from metaserver.boards.snapshots import ErrorEntry, KeptMonitor, Monitor, ServerStatus, Tick
+from metaserver.boards.tally import NO_RESPONSE
 from metaserver.lanes.events import LaneChanged, LaneEnd
 
 STRIP = 48  # attempts shown of a server
@@ -291,8 +292,9 @@ class ServerMonitor:
         measured.outcomes[attempt.outcome] += 1
         measured.recent.append(Tick(outcome=attempt.outcome, seconds=seconds))
         counted = self._time_limit if attempt.outcome is Outcome.TIMEOUT else seconds
-        measured.times.add(counted)
-        self._times.add(counted)
+        if attempt.outcome not in NO_RESPONSE:
+            measured.times.add(counted)
+            self._times.add(counted)
         for course in (measured.course, self._course):
             course.add(attempt.started_at + seconds, attempt.outcome, counted)
         measured.network += _network(attempt.timings)
@@ -419,7 +421,7 @@ class ServerMonitor:
             total=self._total,
             in_flight=watched.in_flight,
             recent=tuple(watched.measured.recent),
-            last=watched.measured.recent[-1].seconds if watched.measured.recent else None,
+            last=_last(watched.measured.recent),
             p50=median,
             p95=p95,
             p99=p99,
@@ -436,6 +438,12 @@ class ServerMonitor:
 def _place(error: ErrorEntry) -> tuple[float, str, str, int]:
     """Return the sort key of an error: the order in which errors came to the hub has no effect."""
     return error.at, error.server, error.article, error.attempt
+
+
+def _last(recent: deque[Tick]) -> float | None:
+    """Return the seconds of the last attempt that brought a response or timed out."""
+    responses = (tick.seconds for tick in reversed(recent) if tick.outcome not in NO_RESPONSE)
+    return next(responses, None)
 
 
 def _network(timings: Timings) -> float:
@@ -470,8 +478,8 @@ def _state(
         return ServerState.DOWN, watched.down
     if watched.end is not None and watched.end in END_STATES:
         return END_STATES[watched.end]
-    if median is None:
+    if not watched.measured.recent:
         return ServerState.WAITING, BEHIND if watched.behind else "no attempt yet"
-    if median > time_limit / 2:
+    if median is not None and median > time_limit / 2:
         return ServerState.SLOW, "the median answer takes more than half of the time limit"
     return ServerState.UP, ""

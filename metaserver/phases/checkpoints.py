@@ -18,7 +18,7 @@ from metaserver.boards.windows import KeptWindows
 from metaserver.config import Settings
 from metaserver.uniprot import ReleaseVocabulary
 
-FORMAT = 8
+FORMAT = 9
 """The version for what is computed from attempts, and for its form; raised when either changes."""
 DIGEST_BYTES = 16
 

@@ -156,6 +156,21 @@ def test_time_outs_count_as_long_as_the_limit(server_monitor: ServerMonitor) -> 
     assert (monitor.p50, monitor.histogram[-1]) == (pytest.approx(LIMIT, rel=0.03), 1)
 
 
+def test_an_attempt_without_a_response_is_in_no_response_time(server_monitor) -> None:
+    server_monitor.attempt(attempt(Outcome.CONNECT, seconds=0.001), 0, final=False)
+    assert status(server_monitor).state is ServerState.UP
+    assert status(server_monitor).p50 is status(server_monitor).last is None
+    for outcome in (Outcome.DNS, Outcome.TLS, Outcome.CANCELLED):
+        server_monitor.attempt(attempt(outcome, seconds=90.0), 0, final=False)
+    server_monitor.attempt(attempt(seconds=4.0), 0, final=True)
+    server_monitor.attempt(attempt(Outcome.CONNECT, seconds=0.001, article=1), 1, final=False)
+    monitor = server_monitor.snapshot()
+    assert (sum(monitor.histogram), status(server_monitor).last) == (1, 4.0)
+    [moment] = [one for one in monitor.course.moments if one.p50 is not None]
+    assert monitor.p99 == status(server_monitor).p99 == pytest.approx(4.0, rel=0.01)
+    assert monitor.p99 == pytest.approx(moment.p95, rel=0.1)
+
+
 def test_the_network_share_is_the_time_without_waiting(server_monitor: ServerMonitor) -> None:
     timings = Timings(dns=0.5, connect=0.5, send=0.25, wait=6.0, transfer=0.75, parse=1.0)
     server_monitor.attempt(attempt(seconds=8.0, timings=timings), 0, final=True)
