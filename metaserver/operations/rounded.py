@@ -131,7 +131,7 @@ class RoundedRow(NamedTuple):
 
     made_of: tuple[BoardRow, bool, int, int, float, Sequence[str]]
     row: BoardRow
-    key: tuple[tuple[bool, float], ...]
+    key: tuple[bool, float]
 
 
 def rounded(
@@ -153,7 +153,7 @@ def rounded(
         made_of = (row, withheld, answered, coverage.articles, coverage.least, board.order)
         if row.run not in rows or rows[row.run].made_of != made_of:
             shown = _rounded(row, coverage, is_open)
-            rows[row.run] = RoundedRow(made_of, shown, _key(shown, board.order, rising))
+            rows[row.run] = RoundedRow(made_of, shown, _key(shown, board.order[0], rising))
     for run in rows.keys() - {row.run for row in board.rows}:
         del rows[run]
     return replace(board, rows=_placed(rows), resampling="", unresampled="")
@@ -182,18 +182,18 @@ def _value(value: float | int | None) -> float | None:
     return round(value, DIGITS) + 0.0 if isinstance(value, float) else None
 
 
-def _key(row: BoardRow, order: Sequence[str], rising: Set[str]) -> tuple[tuple[bool, float], ...]:
-    """Return a row's sort key: its shown scores, best first, those without scores last."""
-    values = [(1 if name in rising else -1, row.values.get(name)) for name in order]
-    return tuple((value is None, sign * (value or 0.0)) for sign, value in values)
+def _key(row: BoardRow, measure: str, rising: Set[str]) -> tuple[bool, float]:
+    """Return a row's sort key: its shown score, best first, those without one last."""
+    value = row.values.get(measure)
+    return value is None, (1 if measure in rising else -1) * (value or 0.0)
 
 
 def _placed(rows: dict[str, RoundedRow]) -> Sequence[BoardRow]:
     """Return rows by their shown scores, best first: ties share a place, by name."""
-    first: dict[tuple[tuple[bool, float], ...], int] = {}
+    first: dict[tuple[bool, float], int] = {}
     placed = []
     for count, (key, run) in enumerate(sorted((kept.key, run) for run, kept in rows.items()), 1):
-        kept, unscored = rows[run], key[0][0]
+        kept, unscored = rows[run], key[0]
         place = None if unscored else first.setdefault(key, count)
         if kept.row.place != place:
             shown = msgspec.structs.replace(kept.row, place=place)

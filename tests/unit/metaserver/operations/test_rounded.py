@@ -28,10 +28,12 @@ COLUMNS = (
 )
 
 
-def row(run: str, auc: float | None, *, scored: int = 90, offline: bool = True) -> BoardRow:
+def row(
+    run: str, auc: float | None, *, mcc: float = -0.001, scored: int = 90, offline: bool = True
+) -> BoardRow:
     return BoardRow(
         run=run, place=1, offline=offline, articles_scored=scored, articles_in_gold=100,
-        values={"auc_ipr": auc, "mcc": -0.001, "tp": 17}, curve=((0.0, 1.0), (0.5, 0.75)),
+        values={"auc_ipr": auc, "mcc": mcc, "tp": 17}, curve=((0.0, 1.0), (0.5, 0.75)),
         interval=INTERVAL, articles_counted=97, confidence=0.123456,
     )  # fmt: skip
 
@@ -48,6 +50,8 @@ def test_equal_rounded_scores_share_a_place_in_the_order_of_names() -> None:
     board = shown(row("c", 0.6449), row("b", 0.6351), row("a", 0.6549), row("d", None))
     found = [(one.run, one.place) for one in board.rows]
     assert found == [("a", 1), ("b", 2), ("c", 2), ("d", None)]
+    board = shown(row("b", 0.64, mcc=0.9), row("a", 0.64, mcc=0.1))  # no rule places by MCC
+    assert [(one.run, one.place) for one in board.rows] == [("a", 1), ("b", 1)]
 
 
 def test_the_lowest_error_rate_is_the_best() -> None:
