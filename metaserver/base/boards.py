@@ -7,7 +7,7 @@ or other gold does not change it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
@@ -470,7 +470,7 @@ class Board:
     while the hub reads them, and is empty otherwise. `order` are the columns it is sorted by; the
     first gives the places. `articles` are the articles that count in its scores, which its viewer
     may choose otherwise than `ranking` if `policies` has both. `provisional`: the phase is open, so
-    that places may change.
+    that places may change. `digits` are those that its scores were rounded to, if any.
     """
 
     task: TaskName
@@ -489,6 +489,14 @@ class Board:
     articles: ArticlePolicy = ArticlePolicy.ANSWERED
     policies: tuple[ArticlePolicy, ...] = ()
     provisional: bool = False
+    digits: int | None = None
+
+    def columns(self, columns: Iterable[Column]) -> tuple[Column, ...]:
+        """Return its task's columns with no more decimals than its scores have."""
+        if self.digits is None:
+            return tuple(columns)
+        digits = self.digits
+        return tuple(replace(one, decimals=min(one.decimals, digits)) for one in columns)
 
 
 def marked(signature: str, gold: str) -> str:

@@ -104,7 +104,7 @@ async def get(hub: HubContext, caller: Caller, request: OneBoard) -> BoardDetail
         task=plugin.name,
         title=plugin.title,
         views=tuple(views),
-        columns=plugin.columns,
+        columns=board.columns(plugin.columns),
         rows=tuple(board.rows),
     )
 

@@ -156,7 +156,7 @@ def rounded(
             rows[row.run] = RoundedRow(made_of, shown, _key(shown, board.order[0], rising))
     for run in rows.keys() - {row.run for row in board.rows}:
         del rows[run]
-    return replace(board, rows=_placed(rows), resampling="", unresampled="")
+    return replace(board, rows=_placed(rows), resampling="", unresampled="", digits=DIGITS)
 
 
 def _rounded(row: BoardRow, coverage: AnsweredShare, is_open: Set[str]) -> BoardRow:

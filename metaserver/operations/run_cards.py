@@ -192,7 +192,7 @@ async def _on_task(
     return RunOnTask(
         task=plugin.name,
         title=plugin.title,
-        columns=plugin.columns,
+        columns=board.columns(plugin.columns),
         order=board.order,
         row=row,
         runs=sum(one.place is not None for one in board.rows),
@@ -238,12 +238,13 @@ async def compare(hub: HubContext, caller: Caller, request: TwoRuns) -> RunPair:
         test = await caller.aside(work)
         if not view.sees_articles([first_team, second_team], viewer):
             test, hidden = msgspec.structs.replace(test, pairs=()), NO_ARTICLES
+    columns = board.columns(plugin.columns)
     return RunPair(
         phase=view.name,
         task=plugin.name,
         title=plugin.title,
-        columns=plugin.columns,
-        measure=column_named(plugin.columns, board.order[0]),
+        columns=columns,
+        measure=column_named(columns, board.order[0]),
         first=rows[request.first],
         second=rows[request.second],
         test=test,

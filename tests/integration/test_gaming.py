@@ -289,12 +289,22 @@ async def test_open_scores_are_of_the_drawn_half_and_frozen_ones_of_all(tmp_path
         for view in ("raw", "both"):
             with pytest.raises(RefusedError, match="view"):
                 await board(running, team, view=view)
-        for address in ("", ".csv", ".json", "?view=public"):
-            async with client.get(f"/c/bc/test/board/ACT{address}") as response:
+        board_of = "board/ACT"
+        for address in (
+            board_of,
+            f"{board_of}.csv",
+            f"{board_of}?view=public",
+            "runs/run",
+            "teams/good",
+        ):
+            async with client.get(f"/c/bc/test/{address}") as response:
                 assert response.status == 200
                 text = await response.text()
-                shown = re.escape(str(round(part["auc_ipr"], 2)))
-                assert re.search(rf"\b{shown}0*\b", text), address  # CSV says 0.800, a page 0.80
+                assert re.search(rf"\b{part['auc_ipr']:.2f}\b", text), address  # not 0.800
+                assert not re.search(r"\b[01]\.\d\d\d\b", text), address
+        async with client.get(f"/c/bc/test/{board_of}.json") as response:
+            [found] = (await response.json())["runs"]
+            assert found["auc_ipr"] == round(part["auc_ipr"], 2)
         async with client.get("/c/bc/test/board/ACT/articles?view=public") as response:
             text = await response.text()
             assert not [name for name in ARTICLES if name in text]

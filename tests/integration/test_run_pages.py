@@ -86,6 +86,22 @@ async def test_hidden_names_lead_to_no_run(running: Running) -> None:
         assert "poor" not in (await visitor.get(f"/c/bc/test/runs/{other.run}")).text
 
 
+async def test_pages_of_runs_and_teams_have_the_figures_of_the_board(running: Running) -> None:
+    """The measure is that which gives the places; an open test phase tells nothing of the gold."""
+    await running.do("phases.update", phase="test", ranking={"measure": "f_score"})
+    board = await running.do("boards.get", running.team("red"), phase="test", task="INT")
+    [f_score] = [row.values["f_score"] for row in board.rows if row.run == "poor"]
+    async with visiting(running) as visitor:
+        team = await visitor.get("/c/bc/test/teams/red")
+        assert ">F<" in team.text
+        assert f"<b>{f_score:.2f}</b>" in team.text
+        run = await visitor.get("/c/bc/test/runs/poor")
+        assert f"Articles answered {len(GOLD)} of" in run.said
+        await running.do("phases.freeze", phase="test")
+        run = await visitor.get("/c/bc/test/runs/poor")
+        assert f"Articles in the score {len(GOLD)} of {len(GOLD)}" in run.said
+
+
 @pytest.mark.slow
 async def test_boards_lead_to_runs_teams_and_comparisons(running: Running) -> None:
     await running.do("teams.update", team="red", host=True)

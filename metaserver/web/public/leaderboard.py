@@ -103,10 +103,15 @@ class Leaderboard:
         """The runs of a frozen board that were deleted since: they have no page any more."""
         return self.frozen.gone if self.frozen else ()
 
+    @cached_property
+    def measures(self) -> tuple[Column, ...]:
+        """The columns of its task, with the decimals that its scores have."""
+        return self.board.columns(self.task.columns)
+
     @property
     def columns(self) -> tuple[Column, ...]:
         """All columns, left to right."""
-        return board_columns(self.task.columns)
+        return board_columns(self.measures)
 
     @cached_property
     def table(self) -> tuple[Column, ...]:
@@ -119,7 +124,7 @@ class Leaderboard:
         known = {key for row in rows for key, value in row.values.items() if value is not None}
         other_columns = [
             column
-            for column in self.task.columns
+            for column in self.measures
             if column.key != self.main and (column.key in known or not rows)
         ]
         declared = USAGE_COLUMNS if self.declared else ()
@@ -280,7 +285,7 @@ class Leaderboard:
     @property
     def main_column(self) -> Column:
         """The same, with its heading and decimals."""
-        return column_named(self.task.columns, self.main)
+        return column_named(self.measures, self.main)
 
     def interval_status(self, row: BoardRow) -> IntervalStatus:
         """Return the status of the run's interval."""
@@ -326,11 +331,12 @@ class Leaderboard:
         if len(self.order) < 2:
             return []
         series, points = self.series(), []
+        shown = [column_named(self.measures, key) for key in (self.order[1], self.main)]
         for row in self.leaders[:POINTS]:
-            x, y = (row.values.get(key) for key in (self.order[1], self.main))
+            x, y = (row.values.get(column.key) for column in shown)
             if x is not None and y is not None:
-                run = self.charted_name(row)
-                points.append(Point(name=run, x=x, y=y, series=series.get(run)))
+                run, said = self.charted_name(row), ", ".join(map(row.text, shown))
+                points.append(Point(name=run, x=x, y=y, series=series.get(run), said=said))
         return points
 
     def axes(self) -> tuple[Axis, Axis]:

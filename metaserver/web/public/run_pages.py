@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.base.boards import HEADINGS, BoardRow
+from metaserver.base.boards import HEADINGS, BoardRow, Column, column_named
 from metaserver.base.errors import RefusedError
 from metaserver.base.records import TaskName
 from metaserver.operations import run_cards
@@ -14,7 +14,6 @@ from metaserver.operations.context import HubContext
 from metaserver.operations.run_cards import TwoRuns
 from metaserver.operations.runs import OneRun
 from metaserver.operations.table import ask
-from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.access.refusals import in_words
 from metaserver.web.access.visitor import caller_of, viewer_of
 from metaserver.web.public.boards import page
@@ -51,6 +50,7 @@ class RunPages:
             r=card,
             base=site.base,
             headings=HEADINGS,
+            rounded=site.source.is_rounded(viewer_of(request)),
             mine=bool(team) and card.team == team,
         )
         return page(text)
@@ -59,16 +59,18 @@ class RunPages:
         """Answer with a team's runs on the boards of a phase, and its servers."""
         site, viewer = site_of(request), viewer_of(request)
         name = request.match_info["team"]
-        boards: list[tuple[TaskPlugin, list[BoardRow], int]] = []
+        boards: list[tuple[TaskName, Column, list[BoardRow], int]] = []
         for task in site.tasks:
-            rows = site.source.board(task.name, viewer=viewer).rows
-            own = [row for row in rows if row.team == name]
+            board = site.source.board(task.name, viewer=viewer)
+            own = [row for row in board.rows if row.team == name]
             if own:
-                boards.append((task, own, sum(row.place is not None for row in rows)))
+                measure = column_named(board.columns(task.columns), board.order[0])
+                placed = sum(row.place is not None for row in board.rows)
+                boards.append((task.name, measure, own, placed))
         servers = site.source.servers_of(name, viewer)
         if not boards and not servers:
             raise web.HTTPNotFound(text=f"No team called {name} takes part in this phase.")
-        title = next((row.title for _, rows, _ in boards for row in rows if row.title), "")
+        title = next((row.title for _, _, rows, _ in boards for row in rows if row.title), "")
         text = self.templates.page(
             "phase_team.html",
             team=name,
