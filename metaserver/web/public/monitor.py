@@ -211,6 +211,15 @@ def _left(server: ServerStatus) -> str:
     return " · ".join(parts)
 
 
+def percentage(done: int, total: int) -> str:
+    """Write a part in percent with a decimal, cut off: only all is 100.0.
+
+    >>> percentage(2_999, 3_000)
+    '99.9'
+    """
+    return f"{1000 * done // max(total, 1) / 10:.1f}"
+
+
 def error_id(error: ErrorEntry) -> str:
     """Return the id of a line of the error log."""
     key = f"{error.server}\n{error.article}\n{error.attempt}\n{error.at}"

@@ -33,6 +33,14 @@ def test_totals_of_nothing():
     assert (totals.up, totals.total, totals.errors, totals.per_minute) == (0, 0, 0, None)
 
 
+@pytest.mark.parametrize(
+    ("done", "total", "shown"),
+    [(0, 0, "0.0"), (2_999, 3_000, "99.9"), (3_000, 3_000, "100.0"), (29, 100, "29.0")],
+)
+def test_a_queue_is_at_100_percent_only_when_every_article_is_answered(done, total, shown):
+    assert monitor.percentage(done, total) == shown
+
+
 def test_filter_finds_by_state_and_part_of_the_name():
     servers = Challenge().monitor().servers
     assert [s.name for s in servers if MonitorChoice(find="tEaM 1").shows(s)] == [
