@@ -23,6 +23,11 @@ class ArticlePolicy(StrEnum):
     ANSWERED = "answered"  # those the run has hits for, as BioCreative II.5 published
 
 
+def in_percent(share: float) -> str:
+    """Write a share that a plan sets, 0 to 1: 0.9 as 90%, 0.975 as 97.5%."""
+    return f"{100 * share:g}%"
+
+
 class Ties(StrEnum):
     """The order of runs whose measure is equal; what is still equal shares a place."""
 

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from metaserver.base.boards import Board, BoardRow, Column
-from metaserver.base.plans import PhaseLimits, PhasePlan, Ranking
+from metaserver.base.plans import PhaseLimits, PhasePlan, Ranking, in_percent
 from metaserver.base.states import OVER, PhaseState, Visibility
 
 DIGITS = 2
@@ -60,9 +60,9 @@ def in_public_part(plan: PhasePlan, state: PhaseState | None) -> bool:
 def note(plan: PhasePlan) -> str:
     """Return what the scores of an open test phase have, and what they lack, for its readers."""
     min_coverage, share = plan.ranking.min_coverage, plan.public_share
-    part = f" They are of a secret {share:.0%} of the gold's articles." if share < 1 else ""
+    part = f" They are of a secret {in_percent(share)} of the gold's articles." if share < 1 else ""
     scored = (
-        f", and only runs that answered {min_coverage:.0%} of the articles have any"
+        f", and only runs that answered {in_percent(min_coverage)} of the articles have any"
         if min_coverage
         else ""
     )
@@ -89,14 +89,15 @@ def warning(plan: Scores) -> str:
 
 
 def _checked_part(share: float) -> str:
-    return "the gold" if share == 1 else f"the public part of the gold ({share:.0%})"
+    return "the gold" if share == 1 else f"the public part of the gold ({in_percent(share)})"
 
 
 def _few_articles(share: float) -> str:
     """Return what a low minimum coverage lets teams learn."""
     if share >= USUAL_COVERAGE:
         return ""
-    return f" Runs of {share:.0%} of the articles have scores, which tell more about each label."
+    covered = in_percent(share)
+    return f" Runs of {covered} of the articles have scores, which tell more about each label."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

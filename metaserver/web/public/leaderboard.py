@@ -24,7 +24,7 @@ from metaserver.base.boards import (
     board_columns,
     column_named,
 )
-from metaserver.base.plans import ArticlePolicy
+from metaserver.base.plans import ArticlePolicy, in_percent
 from metaserver.base.viewer import ANYBODY, Viewer
 from metaserver.tasks.plugin import ComparedTask, ShownTask
 from metaserver.web.public.choices import Charted, Choice, Show, Sort
@@ -256,7 +256,7 @@ class Leaderboard:
     def least(self) -> str:
         """The least coverage that a place needs, in words; or empty."""
         ranking = self.board.ranking
-        return f"{ranking.min_coverage:.0%}" if ranking and ranking.min_coverage else ""
+        return in_percent(ranking.min_coverage) if ranking and ranking.min_coverage else ""
 
     def share(self, row: BoardRow) -> float | None:
         """Return the value of the board's first measure for a bar, if it lies in [0, 1].
