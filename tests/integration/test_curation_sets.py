@@ -16,6 +16,7 @@ from metaserver.operations.table import perform
 from tests.hubs.command import DEMO
 from tests.hubs.inside import ORGANISER, Running
 from tests.hubs.release import ACCESSIONS
+from tests.hubs.sites import organiser_token, visiting
 from tests.integration.curating import asked_hub, curator
 
 ARTICLES = ("sample01", "sample02", "sample03", "sample04", "sample05", "sample06")
@@ -243,6 +244,22 @@ async def test_two_curators_make_the_next_gold(running: Running) -> None:
     exported = await running.do("curation-sets.export", set="round-1")
     assert len(read_json(exported.content)) == 12
     assert exported.source == "round-1.json"
+
+
+async def test_a_set_without_a_class_has_a_page_and_no_agreement(running: Running) -> None:
+    curators = await three(running)
+    found = await made(running, curators, articles=ARTICLES[:1], tasks=("ACT",))
+    by_token = {one.token_id: one for one in curators}
+    for seat in found.articles[0].seats:
+        caller, seated = by_token[seat.token], {"set": "round-1", "article": ARTICLES[0]}
+        opened = await running.do("curation-sets.open", caller, **seated)
+        await running.do("curation.submit", caller, curation=opened.curation, undecided=True)
+    agreed = await running.do("curation-sets.agreement", set="round-1", task="ACT")
+    assert (agreed.pairs, agreed.articles) == ((), ())
+    async with visiting(running) as visitor:
+        await visitor.sign_in(await organiser_token(running))
+        page = await visitor.get("/curate/sets/round-1")
+    assert (page.status, "classified by two curators yet" in page.said) == (200, True)
 
 
 @pytest.mark.parametrize("blind", [False, True])
