@@ -105,7 +105,7 @@ _CHUNK = 65_536
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ZipLimits:
-    """Limits for a zip: files, bytes per file, total bytes, unpacked bytes per byte sent."""
+    """Limits for a zip: files (folders as many), bytes per file, in all, per byte sent."""
 
     files: int = 20_000
     file_bytes: int = 64 * 2**20
@@ -147,6 +147,8 @@ def _checked(
         if entry.is_dir():
             continue
         folders.update(place.parents)
+        if len(folders) > limits.files:  # a name of 512 bytes has 256 of them
+            raise InputError(name, f"holds more than {limits.files:,} folders")
         if place in files or place in folders or not files.keys().isdisjoint(place.parents):
             raise InputError(f"{name}: {entry.filename!r}", "comes twice")
         files[place] = entry

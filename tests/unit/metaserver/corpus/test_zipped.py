@@ -91,10 +91,12 @@ def test_other_compressions_and_encryption_are_refused() -> None:
         files(bytes(content))
 
 
-def test_too_many_files_are_refused_before_they_are_listed() -> None:
+def test_too_many_files_and_folders_are_refused_before_they_are_made() -> None:
     content = zipped(*((f"{number}.txt", b"x") for number in range(11)))
     with pytest.raises(InputError, match="more than 10 files"):
         files(content, ZipLimits(files=10))
+    with pytest.raises(InputError, match="more than 10 folders"):
+        files(zipped((f"{'a/' * 11}a.txt", b"x")), ZipLimits(files=10))
 
 
 def test_a_bomb_is_refused_whatever_its_directory_says() -> None:
