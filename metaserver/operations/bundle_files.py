@@ -63,13 +63,13 @@ MOST_QUOTED = 64
 """Characters of a name that nobody knows."""
 NAMED = frozenset({"challenge", "phase", "release", "run", "server", "team"})
 """Fields of `challenge.yaml` that give a name."""
-
+_SURROGATE = re.compile("[\ud800-\udfff]")  # of `"\ud800"`, which no store or answer takes
 
 NoneOrName = Annotated[str, Meta(pattern=rf"^([A-Za-z0-9][A-Za-z0-9._-]{{0,63}})?{END}")]
 
 
 def _require_plain(text: str) -> None:
-    """Raise `InputError` for YAML that is deep or refers to itself, before it is read further.
+    """Raise `InputError` for YAML that is deep, refers to itself, or has what is no character.
 
     The library's time grows with the square of the depth, so events are looked at as they come.
     """
@@ -78,6 +78,8 @@ def _require_plain(text: str) -> None:
         line = event.start_mark.line + 1 if event.start_mark else None
         if isinstance(event, yaml.AliasEvent):
             raise InputError(PLAN, "refers to another part of itself", line=line)
+        if isinstance(event, yaml.ScalarEvent) and _SURROGATE.search(event.value):
+            raise InputError(PLAN, "has half of a character", line=line)
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > MOST_DEPTH:
@@ -294,10 +296,14 @@ class _Reader:
             self._draft.fault(PLAN, "not UTF-8 text")
         except yaml.YAMLError as error:
             self._draft.faults.append(yaml_fault(PLAN, error))
+        except (ValueError, OverflowError):  # `%YAML 99...9.1`, `"\UFFFFFFFF"`
+            self._draft.fault(PLAN, "not YAML: a number that is too large")
         return None
 
     def _fault(self, message: str, *where: str) -> None:
-        """Note what is wrong at a place in `challenge.yaml`."""
+        """Note what is wrong at a place in `challenge.yaml`, whose line takes a walk to find."""
+        if len(self._draft.faults) >= MOST_FAULTS:
+            return
         self._draft.fault(PLAN, message, line_at(self._node, where))
 
     def _converted(self, values: Any, kind: type[S], *where: str) -> S | None:
