@@ -49,6 +49,8 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 PLAN = "challenge.yaml"
 LIMITS = ZipLimits()
+BLOCK = 2**12
+"""Bytes that each file counts beside its own."""
 MOST_YAML = 2**18
 """Bytes of `challenge.yaml`, which a library in Python reads."""
 MOST_DEPTH = 16
@@ -248,6 +250,7 @@ class _Reader:
         self._name = name
         self._node: Any = None  # of the whole `challenge.yaml`
         self._articles: dict[str, PackedArticles] = {}
+        self._left = 2 * LIMITS.bytes  # 5,000 runs may name one file: each is kept
 
     def read(self) -> None:
         """Read all of it."""
@@ -421,7 +424,14 @@ class _Reader:
         path = self._root.joinpath(*parts) if inside and "\0" not in place else None
         try:
             if path is not None and path.exists():
-                return path
+                if self._left > 0:
+                    files = files_in(path) if path.is_dir() else [(place, path)]
+                    self._left -= sum(BLOCK + file.stat().st_size for _, file in files)
+                if self._left > 0:
+                    return path
+                size = f"{2 * LIMITS.bytes >> 20:,} MiB"
+                self._fault(f"this file and those named before it have more than {size}", *where)
+                return None
         except OSError:
             pass  # a name that is too long
         self._fault(f"{place[:200]!r} is no file or folder of the bundle", *where)

@@ -22,6 +22,8 @@ from metaserver.base.errors import Refusal, RefusedError
 from metaserver.base.states import PhaseState
 from metaserver.base.zips import files_in, zip_of
 from metaserver.cli import main
+from metaserver.corpus.files import ZipLimits
+from metaserver.operations import bundle_files
 from metaserver.operations.bundle_files import BundleHead, read_bundle
 from metaserver.operations.bundles import SAMPLES
 from tests.docs.schemas import schema
@@ -165,9 +167,14 @@ def test_all_faults_are_said_at_once() -> None:
     ]
 
 
-def test_hostile_plans_are_read_in_bounds() -> None:
+def test_hostile_plans_are_read_in_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     many = "".join(f"a{number}: 1\n" for number in range(1_000))
     assert len(faults(bundle(**plan(many)))) == 200
+    run = "    - {run: b, team: blue, task: INT, file: b.tsv}\n"
+    runs = {**plan(f"{PLAN}    runs:\n{run * 600}"), "b.tsv": RUN}
+    assert not faults(bundle(**runs))
+    monkeypatch.setattr(bundle_files, "LIMITS", ZipLimits(bytes=2**20))
+    assert "named before it have more than 2 MiB" in faults(bundle(**runs))[0]
 
 
 def test_hostile_zips_are_refused_before_they_are_unpacked() -> None:
