@@ -4,7 +4,7 @@
 spread less than samples by the root of (n - 1) / n and a normal quantile is taken for Student's.
 Hesterberg 2015, "What teachers should know about the bootstrap", corrects both by the tails that
 are cut. `bca` is that of Efron 1987, "Better bootstrap confidence intervals". How often each holds
-the true score is in docs/scoring.md.
+the true score is in docs/comparing.md.
 """
 
 from __future__ import annotations

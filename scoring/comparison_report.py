@@ -148,7 +148,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
         runs = f"{len(few)} of {len(comparison.intervals)} runs are scored on"
         yield (
             f"note: {runs} fewer than {FEW_ARTICLES} articles; their intervals hold the true score "
-            f"less often than {comparison.level:.0%} (docs/scoring.md)"
+            f"less often than {comparison.level:.0%} (docs/comparing.md)"
         )
     if comparison.tests:
         yield from floor_notes(comparison.tests, comparison.alpha)

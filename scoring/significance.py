@@ -1,7 +1,7 @@
 """Significance of differences between runs: document bootstrap, rank intervals, paired tests.
 
 All runs are resampled together, article by article, so that one matrix product scores every run on
-every resample (docs/scoring.md). Seeds are recorded in the signature.
+every resample (docs/comparing.md). Seeds are recorded in the signature.
 """
 
 from __future__ import annotations

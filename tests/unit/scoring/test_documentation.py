@@ -9,7 +9,7 @@ import pytest
 from scoring.cli import COMMANDS, build_parser
 from scoring.measures import MEASURES
 
-PAGES = ("scoring.md", "evaluations.md", "consensus.md")
+PAGES = ("scoring.md", "comparing.md", "judging.md", "evaluations.md", "consensus.md")
 DOCS = Path(__file__).parents[3] / "docs"
 TEXT = "\n".join((DOCS / page).read_text() for page in PAGES)
 
