@@ -31,7 +31,7 @@ LISTED: list[tuple[str, Iterable[str]]] = [
     ("consensus.md", METHODS),
     ("curators.md", RequestState),
     ("curators.md", AskedState),
-    ("curators.md", FORMATS),
+    ("exports.md", FORMATS),
 ]
 
 

@@ -9,7 +9,7 @@ from tests.docs.transcript import Session, fits, replay, steps
 from tests.shared import ROOT
 
 LISTED = ROOT / "docs" / "README.md"
-TUTORIALS = ("challenge", "curators", "evaluating", "server")
+TUTORIALS = ("challenge", "curating", "evaluating", "server")
 SHORT = "server"  # which `.ci/run` types; the others are nightly
 ELSEWHERE = ("three-machines", "tutorial-browser")  # on networks of its own, in a browser
 

@@ -98,7 +98,7 @@ class FoundTerm(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Curation.export", "GET /curations/{curation}/export", Role.CURATOR)
 async def export(hub: HubContext, caller: Caller, request: CurationExport) -> ExportedFile:
-    """Return a submitted curation as a file (docs/curators.md)."""
+    """Return a submitted curation as a file (docs/exports.md)."""
     require_one_of(request.format, FORMATS, "format")
     entry = await read_curation(hub, caller, request.curation)
     if entry.state is not CurationStanding.SUBMITTED:

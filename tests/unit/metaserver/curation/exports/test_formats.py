@@ -8,7 +8,7 @@ from metaserver.curation.exports.formats import FORMATS
 from tests.shared import ROOT
 from tests.unit.metaserver.curation.samples import SAMPLE
 
-DOCUMENT = ROOT / "docs" / "curators.md"
+DOCUMENT = ROOT / "docs" / "exports.md"
 EXAMPLES = re.compile(r"<!-- example of ([a-z0-9-]+) -->\n```\w*\n(.*?)```\n", re.DOTALL)
 
 
