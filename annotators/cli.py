@@ -56,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="annotators",
         description=SUMMARY,
-        epilog="Explained in docs/teams.md of the project, and at /docs/teams of every hub.",
+        epilog="Explained in docs/annotators.md of the project, at /docs/annotators of every hub.",
     )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_serve(

@@ -122,7 +122,7 @@ async def test_the_recipe_of_the_documents_scores_articles_with_dois(
     package = await content(running, phase="train")
     zipfile.ZipFile(io.BytesIO(package)).extractall(tmp_path)
 
-    text = (ROOT / "docs" / "teams.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "annotators.md").read_text(encoding="utf-8")
     recipe = text.split("## `annotators score`", 1)[1].split("```", 2)[1]
     names = Dictionary(read_proteins(SHIPPED_NAMES))
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Every command and option of `annotators` must be in docs/teams.md."""
+"""Every command and option of `annotators` must be in docs/annotators.md."""
 
 import argparse
 
@@ -8,7 +8,7 @@ from annotators.cli import SERVERS, parser
 from annotators.faults import FAULTS
 from tests.shared import ROOT
 
-TEAMS = (ROOT / "docs" / "teams.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "annotators.md").read_text(encoding="utf-8")
 
 
 def subcommands():
@@ -22,7 +22,7 @@ def subcommands():
 
 @pytest.mark.parametrize("name", sorted(subcommands()))
 def test_each_command_is_documented(name):
-    assert f"`annotators {name}" in TEAMS
+    assert f"`annotators {name}" in PAGE
 
 
 @pytest.mark.parametrize(
@@ -35,15 +35,15 @@ def test_each_command_is_documented(name):
     ),
 )
 def test_each_option_is_documented_with_its_command(command, option):
-    section = TEAMS.split(f"## `annotators {command}", 1)[1].split("\n## ", 1)[0]
+    section = PAGE.split(f"## `annotators {command}", 1)[1].split("\n## ", 1)[0]
     assert f"`{option}" in section
 
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_each_server_is_documented(server):
-    assert f"`{server}`" in TEAMS
+    assert f"`{server}`" in PAGE
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_each_fault_of_the_faulty_server_is_documented(fault):
-    assert f"| {fault.name} | `{fault.outcome}` | {fault.heals_after or '-'} |" in TEAMS
+    assert f"| {fault.name} | `{fault.outcome}` | {fault.heals_after or '-'} |" in PAGE
