@@ -125,7 +125,10 @@ class Session:
         """
         scripts = str(Path(sys.executable).parent)
         environment: Mapping[str, str] = {
-            name: value for name, value in os.environ.items() if not name.startswith("METASERVER")
+            name: value
+            for name, value in os.environ.items()
+            # Unbuffered, a line is written in two parts, between which another command can write.
+            if not name.startswith(("METASERVER", "PYTHONUNBUFFERED"))
         } | {"PATH": f"{scripts}:{os.environ['PATH']}", **variables}
         shells: dict[str, subprocess.Popen[bytes]] = {}
         session = cls(folder, shells)

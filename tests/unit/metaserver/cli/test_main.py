@@ -85,7 +85,11 @@ def test_run_takes_the_gold_of_every_task_that_is_installed() -> None:
 
 @pytest.mark.parametrize(
     ("help_of", "page"),
-    [(command.build_parser, "README"), (scoring_parser, "scoring"), (annotators_parser, "teams")],
+    [
+        (command.build_parser, "README"),
+        (scoring_parser, "scoring"),
+        (annotators_parser, "annotators"),
+    ],
 )
 def test_help_says_where_the_documentation_is(help_of, page):
     said = " ".join(help_of().format_help().split())
