@@ -173,7 +173,3 @@ async def test_the_page_of_a_phase_tests_and_starts_its_baselines(running: Runni
         assert "red-2: its test for phase test failed" in page.said
         assert "red-1: " not in page.said
         assert (await running.do("servers.get", server="red-1")).tested == "passed"
-        starts = (await running.do("servers.start-baselines", phase="test")).servers
-        assert [start.started for start in starts] == [True, False]
-        await running.do("phases.freeze", phase="test")
-        assert (await running.refused("servers.start-baselines", phase="test")).field == "phase"

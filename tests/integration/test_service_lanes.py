@@ -1,6 +1,7 @@
 """Teams and organisers control lanes through operations, on a hub at work."""
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from tests.waiting import until
 
 async def test_next_sends_one_article(running: Running) -> None:
     blue = running.team("blue")
-    async with served(Kit(annotate)) as url:
-        await running.register(url)
+    await running.do("phases.update", phase="test", limits={"attempts": 1})
+    async with asked_server() as asked:
+        await running.register(asked.url)
         await running.do("phases.open", phase="test")
         phase = running.service.phase("test")
         engine = running.service.phases.scheduler.lanes.holder.engine
@@ -26,13 +28,44 @@ async def test_next_sends_one_article(running: Running) -> None:
         def ended() -> bool:
             return not engine.at_work(phase.key(phase.servers["blue-1"]))
 
-        for done in (1, 2):
+        for asked.failing, over in (("", (1, 0)), ("", (2, 0)), ("not today", (2, 1))):
             await running.do("servers.next", blue, server="blue-1")
             await until(ended)
-            assert phase.boards.server_monitor.status("blue-1").done == done
+            status = running.status()
+            assert (status.done, status.given_up) == over
         queue = await running.do("servers.queue", blue, server="blue-1")
-        assert (queue.state, queue.waiting) == ("paused", ARTICLES - 2)
-        assert queue.next == tuple(phase.corpus.ids[2:12])
+        assert (queue.state, queue.waiting) == ("paused", ARTICLES - 3)
+        assert queue.next == tuple(phase.corpus.ids[3:13])
+
+
+async def test_the_hosts_servers_are_tested_and_started_in_a_job(running: Running) -> None:
+    answering = asyncio.Event()
+    await running.do("teams.create", team="red")
+    await running.do("teams.update", team="red", host=True)
+    refused = await running.refused("servers.start-baselines", phase="test")
+    assert (refused.refusal, refused.field) == (Refusal.STATE, "phase")
+    async with served(waiting(answering)) as url:
+        for name in ("blue-1", "red-0", "red-1", "red-2", "red-3"):
+            address = url if name != "red-3" else "http://127.0.0.1:9/"
+            values = {"server": name, "url": address, "tasks": ["INT"]}
+            await running.do("servers.register", running.team(name.split("-")[0]), **values)
+        await running.do("servers.retire", running.team("red"), server="red-0")
+        await running.do("phases.update", phase="test", limits={"servers": 1})
+        await running.do("phases.open", phase="test")
+        work = asyncio.create_task(running.do("servers.start-baselines", phase="test"))
+        jobs = running.service.jobs.own
+        await until(lambda: work.done() or any(job.progress.done for job in jobs.list_all()))
+        [job] = jobs.list_all()
+        seen = (job.progress.step, job.progress.done, job.progress.total)
+        assert seen == ("testing", 1, 3)  # red-3 is over: nothing listens at its address
+        answering.set()
+        starts = (await work).servers
+        expected = (("red-1", True, "^$"), ("red-2", False, "1 server per team"),
+                    ("red-3", False, "its test for phase test failed"))  # fmt: skip
+        for start, (name, started, why) in zip(starts, expected, strict=True):
+            assert (start.server, start.started) == (name, started)
+            assert re.search(why, start.refused)
+        await running.done(server="red-1")
 
 
 async def test_a_suspended_server_is_not_started_by_its_team(running: Running) -> None:
