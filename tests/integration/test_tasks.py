@@ -14,6 +14,7 @@ from annotators.baselines.proteins import read_proteins
 from annotators.contract import Context
 from annotators.matching import Dictionary
 from annotators.server import Kit
+from metaserver.base.errors import Refusal
 from metaserver.base.records import ArticleId, ServerName, TaskName
 from metaserver.base.states import Outcome
 from metaserver.boards.scoreboard import Scoreboard, ScoredTask
@@ -22,6 +23,7 @@ from metaserver.tasks.plugin import answered_tasks, installed_tasks
 from scoring.cli import main as scoring
 from tests.fakes.vocabulary import FakeVocabulary
 from tests.hubs.command import DEMO, boards, metaserver
+from tests.hubs.inside import Running
 from tests.hubs.release import NAMES, release_at
 from tests.integration.kits import served
 from tests.shared import ROOT
@@ -122,6 +124,14 @@ def test_a_task_from_outside_is_checked_and_scored(outside: Path) -> None:
     assert (
         check({"organism": "man"}, [task], FakeVocabulary.of_everything()).outcome is Outcome.SHAPE
     )
+
+
+@pytest.mark.usefixtures("outside")
+async def test_part_of_a_gold_that_has_no_parts_is_refused(running: Running) -> None:
+    await running.do("phases.update", phase="test", public_share=0.5)
+    gold = {"task": "ORG", "source": "gold.tsv", "content": b"sample01\t9606\n"}
+    refused = await running.refused("gold.set", phase="test", **gold)
+    assert (refused.refusal, refused.field) == (Refusal.INVALID, "public_share")
 
 
 @pytest.mark.slow

@@ -1,8 +1,13 @@
 """The public part of a phase's gold: secret, of a given size, and stable."""
 
+from pathlib import Path
+
 from metaserver.base.plans import PhasePlan
-from metaserver.base.records import ArticleId
-from metaserver.boards.gold import PublicPart
+from metaserver.base.records import ArticleId, TaskName
+from metaserver.boards.gold import PublicPart, read_gold, scored_tasks
+from metaserver.tasks.plugin import installed_tasks
+from metaserver.uniprot import ReleaseVocabulary
+from tests.unit.metaserver.uniprot.samples import SOURCES, build
 
 ARTICLES = [ArticleId(f"a{number}") for number in range(200)]
 KEY = bytes(range(32))
@@ -36,3 +41,15 @@ def test_a_small_gold_has_at_least_one_article_in_it() -> None:
     assert len(part(share=0.01).draw(ARTICLES[:3])) == 1
     assert PublicPart.of(KEY, 1, PhasePlan()) is None
     assert PublicPart.of(KEY, 1, PhasePlan(public_share=0.3)) == part(share=0.3)
+
+
+def test_a_task_is_scored_on_all_its_gold_and_on_the_part(tmp_path: Path) -> None:
+    name, vocabulary = TaskName("ACT"), ReleaseVocabulary(release=build(tmp_path, SOURCES))
+    lines = "".join(f"{article}\t{place % 2}\n" for place, article in enumerate(ARTICLES))
+    gold = {name: read_gold(name, lines.encode(), "gold.tsv")}
+    [scored] = scored_tasks(gold, vocabulary, part=part())
+    articles = installed_tasks()[name].labels
+    assert articles(scored.public).keys() == part().draw(ARTICLES)
+    assert (len(articles(scored.gold)), scored.public_share) == (len(ARTICLES), 0.5)
+    [whole] = scored_tasks(gold, vocabulary)
+    assert (whole.public, whole.public_share) == (None, 1)
