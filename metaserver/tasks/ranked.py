@@ -288,11 +288,7 @@ class RankedTask(ListTask):
             answer: Answer, evidence: Mapping[int, str], report: Report
         ) -> tuple[RankedPayload | None, Sequence[HitAside]]:
             assert not isinstance(answer, Classification)
-            items: list[dict[str, Any]] = [
-                dict(zip(self.fields, members(hit.item), strict=True))
-                | {"rank": hit.rank, "confidence": hit.confidence}
-                for hit in answer
-            ]
+            items = self.member([[*members(hit.item), hit.rank, hit.confidence] for hit in answer])
             for place, words in evidence.items():
                 items[place]["evidence"] = words
             return self.check_with_asides(items, report, vocabulary)
@@ -313,8 +309,7 @@ class RankedTask(ListTask):
         confidence = read_member(struct, "confidence", float, path, report)
         rank = struct.get("rank")
         readable = rank is None or (rank := read(rank, int, f"{path}.rank", report)) is not None
-        if len(struct) > len(names) + 2:
-            check_optional(struct, self.optional, path, report)
+        check_optional(struct, self.optional, path, report)
         if confidence is None or not readable:
             return None
         accessions = [name for name in names if name is not None]

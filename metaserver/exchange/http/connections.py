@@ -87,7 +87,6 @@ class HeaderBuffer:
         """Return all bytes held back, and forget them."""
         data = bytes(self._held)
         self._held.clear()
-        self._searched = 0
         return data
 
 
@@ -151,7 +150,7 @@ class OneAnswer(ResponseHandler):
         elif self._awaited or under_way or not data:
             super().data_received(data)
         else:
-            self._refuse()
+            self.close()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Uncount the connection; the parser gets the buffered bytes, and reports the break."""
@@ -174,14 +173,10 @@ class OneAnswer(ResponseHandler):
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
         """Take an answer's header, unless it is a second header."""
         if not self._awaited:
-            self._refuse()
+            self.close()
             return
         self._awaited = data[0].code < 200  # another follows: RFC 9110, section 15.2
         super().feed_data(data, size)
-
-    def _refuse(self) -> None:
-        self.force_close()
-        self.close()
 
 
 class Connector(aiohttp.TCPConnector):

@@ -95,6 +95,8 @@ def test_the_measures_of_columns_are_those_of_each_list(given, beta):
     for measure in ("precision", "recall", "f_score", "auc_ipr"):
         counted = [getattr(score, measure) for score in due.values() if score.matches.gold]
         assert scores.counted(measure).tolist() == counted
+    with pytest.raises(ValueError, match="measure 'mcc'"):
+        scores.column("mcc")
 
 
 @given(given=st.lists(lists(), max_size=12))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scoring.bounds import TIE
 from scoring.resampling import Matrix
 from scoring.sign_flips import PairTests, sign_flip_tests
 
@@ -192,6 +193,9 @@ def test_rounding_is_no_difference() -> None:
     values = np.tile([0.3, 0.1 + 0.2], (30, 1))
     assert values[0, 0] != values[0, 1]
     assert made(values).pairs[0].p == 1.0
+    values = np.tile([0.0, TIE], (30, 1))  # the most that rounding may make
+    assert (made(values).pairs[0].p, made(values).flips) == (1.0, 1)
+    assert made(np.hstack([values, np.ones((30, 1))])).pairs[0].p == 1.0
 
 
 def test_articles_on_which_no_runs_differ_do_not_stand_against_exact_tests() -> None:

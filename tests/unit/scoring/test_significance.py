@@ -40,6 +40,7 @@ def test_the_better_run_leads() -> None:
     assert by_run["good"].score == GOOD.to_dict()["macro"]["auc_ipr"] == 0.75
     assert by_run["good"].low < 0.75 < by_run["good"].high
     assert (by_run["bad"].best_rank, by_run["bad"].worst_rank, by_run["bad"].first) == (3, 3, 0.0)
+    assert (by_run["close"].best_rank, by_run["close"].worst_rank) == (1, 2)
     assert sum(interval.first for interval in found.intervals) == pytest.approx(1.0)
     p = {(test.a, test.b): test.p_adjusted for test in found.pairs}
     assert p["bad", "good"] < 0.01
@@ -56,6 +57,14 @@ def test_too_many_pairs_are_refused_and_the_way_out_is_named(monkeypatch):
     with pytest.raises(OptionError, match=r"all pairs of 3 runs; expected at most 2 .*--no-pairs"):
         compare(GOLD, [GOOD, CLOSE, BAD], resamples=10)
     assert compare(GOLD, [GOOD, CLOSE, BAD], resamples=10, pairs=False).tests is None
+    assert len(compare(GOLD, [GOOD, CLOSE], resamples=10).pairs) == 1
+
+
+def test_too_many_articles_for_bca_are_refused() -> None:
+    gold = ItemGold(task=Task.INT, items={str(place): frozenset({"P1"}) for place in range(5_001)})
+    card = RunScorer("INT", gold, run="x").scorecard()
+    with pytest.raises(OptionError, match="bca of 5001 articles; expected at most 5000"):
+        compare(gold, [card], resamples=10, interval="bca")
 
 
 def test_scores_that_differ_by_rounding_alone_share_a_rank() -> None:

@@ -59,6 +59,10 @@ ASIDE = {"taxid": "human", "evidence": "binds", "dbname": "UniProt", "extra": []
         (hits(("P1", 0.9, 1), ("Q1", 0.8, 2)), [["P1", 1, 0.9]],
          ["[1]: P1 again, after normalizations[0]", "[1].dbid: Q1 was merged into P1"]),
         ([P1 | ASIDE], [["P1", 1, 0.9]], ["[0].taxid: expected int, got string 'human'"]),
+        ([P1 | {"taxid": "human"}], [["P1", 1, 0.9]],
+         ["[0].taxid: expected int, got string 'human'"]),
+        ([{"dbid": "P1", "confidence": 0.9, "taxid": "human"}],
+         [["P1", 1, 0.9]], ["[0].taxid: expected int, got string 'human'"]),
         ([P1, "P2"], None, ["[1]: expected struct, got string 'P2'"]),
         (pairs(("P9", "P1", 0.5, 1), ("P2", "P2", 1.0, 7)),
          [["P1", "P9", 1, 0.5], ["P2", "P2", 7, 1.0]], []),
@@ -71,7 +75,8 @@ ASIDE = {"taxid": "human", "evidence": "binds", "dbname": "UniProt", "extra": []
          ["[1].dbid_a: X is malformed", "[1].dbid_b: Y is deleted", "[2].dbid_b: Y is deleted"]),
     ],
     ids=["gaps", "no ranks", "one without", "rank twice", "rank of a dropped one", "close up",
-         "0", "below 0", "above 1", "the better rank", "secondary", "not scored", "no struct",
+         "0", "below 0", "above 1", "the better rank", "secondary", "not scored", "one not scored",
+         "one not scored, no rank", "no struct",
          "pairs", "pairs in another order", "the same pair", "refused accessions"],
 )  # fmt: skip
 def test_hits_are_ranked_once_each_and_what_is_dropped_is_named(sent, kept, told):
@@ -105,6 +110,15 @@ class TestRankedScoring:
         values = INT.scorer(gold).score().values
         assert tuple(values) == tuple(column.key for column in INT.columns)
         assert set(INT.order) <= set(values)
+        assert [(column.heading, column.help.partition(",")[0]) for column in INT.columns] == [
+            ("TP", "Hits that are in the gold"),
+            ("FP", "Hits that are not in the gold"),
+            ("FN", "Gold items that were not found"),
+            ("P", "Precision"),
+            ("R", "Recall"),
+            ("F", "F-score"),
+            ("AUC iP/R", "Area under the interpolated precision/recall curve"),
+        ]
 
     def test_no_article_no_measure(self, gold: Any) -> None:
         values = INT.scorer(gold).score().values

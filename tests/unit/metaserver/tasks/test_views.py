@@ -1,8 +1,10 @@
 """Live views equal those of `scoring` with the files of the release, hit by hit."""
 
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from metaserver.tasks.ranked import ViewScorer, release_views
@@ -48,6 +50,21 @@ def test_every_hit_is_seen_as_with_the_files(task: Task, release: Release, tmp_p
         assert seen == [filed.apply(hits, items) for items in gold.items.values()]
         assert seen[0] != hits
         assert live.apply("an article without gold", hits) == hits
+
+
+@pytest.mark.parametrize(
+    ("lacking", "names"),
+    [
+        (["homonym_sets"], ["filtered"]),
+        (["with_taxon"], ["mapped"]),
+        (["homonym_sets", "with_taxon"], []),
+    ],
+)
+def test_a_release_without_the_data_of_a_view_has_no_such_view(lacking, names, release):
+    counts = msgspec.structs.replace(release.meta.counts, **dict.fromkeys(lacking, 0))
+    without = replace(release, meta=msgspec.structs.replace(release.meta, counts=counts))
+    gold = ItemGold(task=Task.INT, items=GOLD[Task.INT])
+    assert [view.name for view in release_views(gold, without)] == names
 
 
 def test_an_ortholog_of_several_gold_accessions_becomes_all_of_them(release: Release) -> None:

@@ -83,6 +83,11 @@ def test_other_bytes_are_not_held_back(data: bytes) -> None:
     held.add(data)
     assert held.take() == data
     assert held.rest() == b""
+    interim = b"HTTP/1.1 100 Continue\r\n\r\n"
+    held = HeaderBuffer()
+    held.add(interim + data)
+    assert (held.take(), held.interim) == (interim, True)
+    assert (held.take(), held.interim) == (data, False)
 
 
 def test_a_header_without_end_is_held_back_up_to_a_limit() -> None:

@@ -22,6 +22,7 @@ def test_asides_stand_in_the_order_of_the_hits() -> None:
         "normalizations": [
             hit("P04637", 3, evidence="third", taxid=9606), hit("P00533", 1, taxid="human"),
             hit("P32917", 1, evidence="dropped: a rank again"), hit("Q9Y6K9", 2, evidence=7),
+            hit("P02340", 4, taxid=2**31 - 1), hit("P10361", 5, taxid=2**31),
         ],
         "pairs": [
             {"dbid_a": "P32917", "dbid_b": "P04637", "confidence": 1.0, "evidence": "e" * 9_000}
@@ -30,8 +31,10 @@ def test_asides_stand_in_the_order_of_the_hits() -> None:
     answer = check(value, PARTS, FormatVocabulary())
     assert answer.outcome is Outcome.PARTIAL
     hits = answer.payloads[TaskName("INT")]
-    assert [name for name, _, _ in hits] == ["P00533", "Q9Y6K9", "P04637"]
-    assert answer.asides.hits[TaskName("INT")] == [("", None), ("", None), ("third", 9606)]
+    assert [name for name, _, _ in hits] == ["P00533", "Q9Y6K9", "P04637", "P02340", "P10361"]
+    assert answer.asides.hits[TaskName("INT")] == [
+        ("", None), ("", None), ("third", 9606), ("", 2**31 - 1), ("", None),
+    ]  # fmt: skip
     assert answer.asides.hits[TaskName("IPT")] == [("e" * 2_000, None)]
 
 
