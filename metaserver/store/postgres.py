@@ -514,11 +514,10 @@ class PostgresWriter(Writer):
         standings = await _standings(connection, {entry.lane for entry in batch})
         stored = await _known(connection, batch) if self._unheard else {}
         unstored = [entry for entry in batch if _row_key(entry) not in stored]
-        serials = list(rows.numbered(unstored, standings))
-        fresh = [(entry, serial) for entry, serial in zip(unstored, serials, strict=True) if serial]
-        if fresh:
+        numbered = list(rows.numbered(unstored, standings))
+        if fresh := [(entry, serial) for entry, serial in numbered if serial]:
             await _copy(connection, rows.rows_of(fresh))
-        new_serials = iter(serials)
+        new_serials = (serial for _, serial in numbered)
         all_serials = (stored.get(_row_key(entry)) or next(new_serials) for entry in batch)
         return [serial or stale_error() for serial in all_serials]
 

@@ -41,16 +41,16 @@ class BatchRows(NamedTuple):
 
 def numbered(
     batch: Iterable[AttemptRecord], standings: Mapping[LaneKey, LaneStanding]
-) -> Iterator[int]:
-    """Yield the lane's next serial for each entry, 0 for a stale entry."""
+) -> Iterator[tuple[AttemptRecord, int]]:
+    """Yield each entry with its lane's next serial, 0 for a stale entry."""
     last = {lane: standing.serial for lane, standing in standings.items()}
     for entry in batch:
         standing = standings.get(entry.lane)
         if standing is None or standing.epoch != entry.epoch:
-            yield 0
+            yield entry, 0
         else:
             last[entry.lane] += 1
-            yield last[entry.lane]
+            yield entry, last[entry.lane]
 
 
 def rows_of(fresh: Sequence[tuple[AttemptRecord, int]]) -> BatchRows:

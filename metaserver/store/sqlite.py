@@ -262,11 +262,10 @@ def _commit(
             _require_space(engine)
             return []
         standings = _standings(connection, {entry.lane for entry in batch})
-        serials = list(rows.numbered(batch, standings))
-        fresh = [(entry, serial) for entry, serial in zip(batch, serials, strict=True) if serial]
-        if fresh:
+        numbered = list(rows.numbered(batch, standings))
+        if fresh := [(entry, serial) for entry, serial in numbered if serial]:
             _insert(connection, inserts, rows.rows_of(fresh))
-    return [serial or stale_error() for serial in serials]
+    return [serial or stale_error() for _, serial in numbered]
 
 
 def _require_space(engine: sa.Engine) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import sqlalchemy as sa
 
 from metaserver.store import sqlite
 from metaserver.store.sqlite import open_sqlite, writer_engine
+from tests.waiting import until
 
 ROW = b"x" * 10_000
 
@@ -58,6 +60,15 @@ def test_the_log_is_bounded(store: Path) -> None:
             write(engine, 15)
             assert log_size(store) < 2 * sqlite.LOG_BYTES
         assert count(store) == 150
+
+
+def test_a_log_of_16_mib_is_emptied(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    with writing(store) as engine:
+        for size, is_emptied in ((15, False), (17, True)):
+            with engine.begin() as connection:
+                connection.exec_driver_sql("INSERT INTO found VALUES (zeroblob(?))", (size << 20,))
+            assert (log_size(store) == 0) is is_emptied
 
 
 def test_a_reader_holds_the_log_until_it_ends(store: Path) -> None:
@@ -112,3 +123,13 @@ async def test_a_reader_that_is_cancelled_twice_ends(tmp_path: Path) -> None:
         await asyncio.wait([reader])
     left = asyncio.all_tasks() - {asyncio.current_task()}
     assert not left or not (await asyncio.wait(left, timeout=5))[1]
+
+
+async def test_a_closed_store_leaves_no_thread(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    async with open_sqlite(tmp_path / "store.sqlite") as engine:
+        async with engine.connect() as connection:
+            await connection.execute(sa.text("SELECT 1"))
+        started = set(threading.enumerate()) - before
+    assert started
+    await until(lambda: not any(thread.is_alive() for thread in started), seconds=5)

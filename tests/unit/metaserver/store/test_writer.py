@@ -6,7 +6,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -34,11 +34,12 @@ from metaserver.base.states import Backoff, Outcome
 from metaserver.store import phases, postgres, servers, sqlite
 from metaserver.store.database import is_there_already
 from metaserver.store.place import PostgresUrl, StorePlace
-from metaserver.store.sqlite import SqliteWriter
+from metaserver.store.sqlite import SqliteWriter, writer_engine
 from metaserver.store.store import Store, open_store
-from metaserver.store.writer import MAX_BATCH
+from metaserver.store.writer import MAX_BATCH, TRIAL_BYTES
 from tests.fakes.caller import ended
 from tests.kept import take_lane
+from tests.virtual import now, timed
 from tests.waiting import PATIENCE, until
 
 _HOURS = Backoff(base=7_200.0, cap=7_200.0)
@@ -346,6 +347,24 @@ async def test_between_two_tries_the_writer_waits(locked, monkeypatch):
     recording.cancel()
 
 
+@timed
+async def test_a_file_that_cannot_be_written_is_tried_every_second(tmp_path: Path) -> None:
+    tried: list[float] = []
+
+    class Full(SqliteWriter):
+        async def _commit(self, batch: Sequence[AttemptRecord]) -> Sequence[int | HubError]:
+            tried.append(now())
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "hub.sqlite"
+    writer = Full(writer_engine(path), path)
+    writer.wake()
+    with suppress(TimeoutError):
+        await asyncio.wait_for(writer.run(), 3.5)
+    assert tried == [0, 1, 2, 3]
+    await writer.close()
+
+
 async def test_what_could_not_be_written_is_tried_again_with_what_came_before(locked, caplog):
     store, key, holder = locked
     caplog.set_level(logging.INFO, "metaserver.store.writer")
@@ -379,7 +398,7 @@ async def test_who_finds_that_nothing_can_be_written_has_it_tried(store, caplog)
     caplog.set_level(logging.INFO, "metaserver.store.writer")
     begun = tries(store)
     store._writer.mark_unwritable("the disk is full")
-    assert store.blocked == "the disk is full"
+    assert (store.blocked, store.failed_writes) == ("the disk is full", 1)
     await until(lambda: store.blocked is None)
     assert begun() == 1
     assert [line.levelname for line in caplog.records] == ["ERROR", "WARNING"]
@@ -399,13 +418,15 @@ async def test_a_trial_needs_the_space_that_answers_need(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     full = OSError(errno.ENOSPC, "No space left on device")
-    monkeypatch.setattr("os.posix_fallocate", Mock(side_effect=[full, None]))
+    reserve = Mock(side_effect=[full, None])
+    monkeypatch.setattr("os.posix_fallocate", reserve)
     monkeypatch.setattr("metaserver.store.sqlite.RETRY_SECONDS", 0.01)
     async with open_store(tmp_path / "hub.sqlite") as store:
         begun = tries(store)
         store.try_to_write()
         await until(lambda: begun() == 2 and store.blocked is None)
     assert f"so no article is sent: {store.place}: [Errno 28] No space left" in caplog.text
+    assert [call.args[1:] for call in reserve.mock_calls] == [(0, TRIAL_BYTES)] * 2
 
 
 async def test_characters_that_no_text_can_hold_are_replaced(store: Store, key: LaneKey) -> None:
