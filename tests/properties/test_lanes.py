@@ -3,7 +3,7 @@
 import math
 import random
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -111,6 +111,7 @@ EVENTS = st.lists(
 )
 
 
+@example(events=[Outcome.CONNECT, Outcome.OK, Outcome.CONNECT], threshold=2, seed=0)
 @given(events=EVENTS, threshold=st.integers(1, 6), seed=st.integers(0, 2**32))
 def test_a_circuit_opens_after_failures_in_a_row_and_closes_on_any_answer(events, threshold, seed):
     circuit = Circuit(threshold, BACKOFF, random.Random(seed))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaserver.uniprot.codec import MALFORMED, PATTERN, decode, encode
+from metaserver.uniprot.codec import MALFORMED, PATTERN, cluster_keys, decode, encode, name_key
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 # What has fooled matchers: line ends, Arabic digits, look-alikes, lone surrogates, NUL, long tails.
@@ -78,3 +78,10 @@ def test_codes_fill_their_range_without_gaps():
     everything = np.r_[0:91_497_600:997, 91_497_599]
     texts = decode(everything)
     assert encode(texts).tolist() == everything.tolist()
+
+
+def test_keys_stay_those_of_the_releases_that_were_built() -> None:
+    names = ["UniRef50_A0AAA0", "UniRef50_B0AAA0-2", "UniRef50_UPI00000000FF", "UniRef90_A0AAA0"]
+    assert cluster_keys(names).tolist() == [1 << 14, (3_369_601 << 14) + 3, (1 << 62) + 255, 0]
+    key = (36 * 38**2 + 37 * 38 + 36) * 38**8
+    assert [name_key(name) for name in ("Z_Z", "z_z", "A0AAA0AAA0_Z")] == [key, -1, -1]

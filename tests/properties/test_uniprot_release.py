@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaserver.uniprot import Release, ReleaseVocabulary, SecondaryPolicy, Status, build_release
-from metaserver.uniprot.codec import PATTERN
+from metaserver.uniprot.codec import PATTERN, encode
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 ANY = LETTERS + "0123456789"
@@ -74,6 +74,14 @@ def test_random_strings_agree_with_the_pattern_and_sets(tmp_path, count):
     some = rng.sample(sorted(merged), 1_000)
     assert [verdict.accessions for verdict in release.lookup(some)] == [(merged[t],) for t in some]
     assert release.bits.count == len(live)
+
+
+def test_the_first_and_the_last_accession_of_each_form_are_found(tmp_path):
+    ends = ["A0AAA0", "Z9Z999", "O0AAA0", "Q99999", "A0AAA0AAA0", "Z9Z999Z999"]
+    release = a_release(tmp_path, set(ends), {"P00001": "Q99999"}, {"P00002"})
+    assert release.judge(ends).tolist() == [Status.PRIMARY] * len(ends)
+    others = ["P00001", "B0AAA0AAA0", "x"]
+    assert release.bits.ranks(encode(ends + others)).tolist() == [0, 1, 2, 3, 4, 5, -1, -1, -1]
 
 
 @given(sent=st.lists(st.text(max_size=20) | st.sampled_from(["P04637", "Q15086", "P29358"])))

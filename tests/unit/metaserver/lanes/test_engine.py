@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -306,19 +307,37 @@ async def test_lanes_that_come_to_a_full_hub_have_their_turn_too() -> None:
     assert memory.places == everything(4, 3 * SLICE)
 
 
-@pytest.mark.parametrize("by", [None, "the team"], ids=["paused", "cancelled"])
-async def test_a_lane_that_waits_for_its_turn_is_stopped_at_once(by: str | None) -> None:
+@pytest.mark.parametrize(
+    ("act", "end"),
+    [
+        pytest.param(Engine.pause, LaneEnd.PAUSED, id="paused"),
+        pytest.param(partial(Engine.cancel, by="the team"), LaneEnd.PAUSED, id="cancelled"),
+        pytest.param(Engine.leave, LaneEnd.SLICE, id="left"),
+        pytest.param(Engine.drop, LaneEnd.LOST, id="dropped"),
+    ],
+)
+async def test_a_lane_that_waits_for_its_turn_is_stopped_at_once(act, end):
     servers, memory = FakeCaller(silent=("s0", "s1")), FakeRecorder()
     lanes = make_lanes(3, 4, servers, memory)
     async with running(max_lanes=2) as (engine, ends):
         for lane in lanes:
             engine.start(lane)
         await until(lambda: len(servers.called) == 2, pause=0)
-        async with patience():
-            await stop(engine, lanes[2].key, cancel=by)
-        assert ends == {lanes[2].key: (LaneEnd.PAUSED, None)}
+        act(engine, lanes[2].key)
+        assert ends == {lanes[2].key: (end, None)}
         await stop(engine, lanes[0].key, cancel="the team")
     assert "s2" not in servers.called
+
+
+async def test_a_lane_that_is_started_after_the_engine_has_stopped_waits() -> None:
+    servers, memory = FakeCaller(), FakeRecorder()
+    (lane,) = make_lanes(1, 4, servers, memory)
+    async with running() as (engine, _):
+        await asyncio.sleep(0)  # it has begun
+    engine.start(lane)
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert (engine.at_work(lane.key), servers.called) == (True, [])
 
 
 async def test_a_stop_that_is_under_way_ends_with_the_engine() -> None:

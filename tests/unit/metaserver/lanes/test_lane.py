@@ -5,6 +5,7 @@ The tests of its control run in virtual time: an answer takes the seconds that t
 
 import asyncio
 import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -152,9 +153,11 @@ async def test_an_attempt_is_published_after_it_is_stored() -> None:
 
 async def test_an_attempt_is_published_directly_after_its_preparation() -> None:
     happened: list[str] = []
+    tasks = list[weakref.ref[Any]]()
 
     async def prepare(event: AttemptEnded) -> None:
         happened.append(f"prepare {event.position}")
+        tasks.append(weakref.ref(asyncio.current_task()))
         await asyncio.sleep(0)
         asyncio.get_running_loop().call_soon(happened.append, f"after {event.position}")
 
@@ -164,10 +167,14 @@ async def test_an_attempt_is_published_directly_after_its_preparation() -> None:
         elif event.end is not None:
             happened.append("end")
 
-    await lane(FakeCaller(), FakeRecorder(), articles=2, prepare=prepare, publish=publish).run()
+    one = lane(FakeCaller(), FakeRecorder(), articles=2, prepare=prepare, publish=publish)
+    await one.run()
     assert happened == [
         *("prepare 0", "publish 0", "after 0"), *("prepare 1", "publish 1", "after 1"), "end",
     ]  # fmt: skip
+    gc.collect()
+    assert [task() for task in tasks] == [None, None]  # the lane, which works for days, keeps none
+    del one
 
 
 @pytest.mark.parametrize("stopped", [False, True])
@@ -245,6 +252,13 @@ async def test_a_paused_lane_finishes_its_calls_and_takes_no_more() -> None:
     one.allow(None)
     assert await one.run() is LaneEnd.FINISHED
     assert peer.calls == [(at, 1) for at in range(5)]
+
+
+@timed
+async def test_a_turn_that_is_ended_does_not_wait_for_a_retry() -> None:
+    one = lane(FakeCaller({(0, 1): Outcome.FAULT}), FakeRecorder(), articles=1, limits=LATER)
+    assert await run_and(one, 20, lambda: one.share(0)) is LaneEnd.SLICE
+    assert now() == 20
 
 
 @timed
