@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 from tests.integration.fleet import TEAMS, Fleet, begin, fleet
 from tests.waiting import PATIENCE, until_true
 
-pytestmark = [pytest.mark.nightly, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.nightly
 
 WEBS = ("web-1", "web-2")
 RECORD = """

@@ -9,7 +9,6 @@ from tests.browser.tutorial import DOCUMENT, walk
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(300)
 def test_the_tutorial_in_the_browser(visits: Visits, tmp_path: Path) -> None:
     shown: list[str] = []
     walk(tmp_path, visits, lambda _page, name: shown.append(f"](img/{name}.png)"))

@@ -47,7 +47,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(1200)
 def test_a_hub_runs_in_the_image_that_the_dockerfile_builds(
     built: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -16,7 +16,6 @@ COUNTS = ("tp", "fp", "fn")
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(600)
 def test_all_languages_and_protocols_are_on_one_board(tmp_path: Path) -> None:
     for found in NEEDED.values():
         found()

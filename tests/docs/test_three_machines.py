@@ -13,7 +13,6 @@ DOCUMENT = ROOT / "docs" / "three-machines.md"
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(1_200)
 def test_a_hub_goes_from_one_machine_to_three_as_it_is_told(tmp_path: Path) -> None:
     for program in ("caddy", "psql"):
         tool(program)

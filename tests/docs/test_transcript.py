@@ -14,7 +14,6 @@ SHORT = "server"  # which `.ci/run` types; the others are nightly
 ELSEWHERE = ("three-machines", "tutorial-browser")  # on networks of its own, in a browser
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "name",
     [

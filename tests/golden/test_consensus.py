@@ -13,7 +13,6 @@ from tests.shared import shared
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(900)  # half a minute where nothing else works
 @pytest.mark.parametrize(
     ("task", "gain", "f_score"), [(Task.INT, 0.02, 0.95), (Task.IPT, 0.04, 0.84)]
 )

@@ -236,7 +236,7 @@ def plan(kills: int, rng: random.Random, *, disk: bool) -> Sequence[str | Fault]
 @pytest.mark.parametrize(
     "kills",
     [
-        pytest.param(4, marks=[pytest.mark.slow, pytest.mark.timeout(600)]),
+        pytest.param(4, marks=pytest.mark.slow),
         pytest.param(KILLS, marks=[pytest.mark.nightly, pytest.mark.timeout(3_300)]),
     ],
 )

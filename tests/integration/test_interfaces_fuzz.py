@@ -113,7 +113,6 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FuzzedHub]:
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(600)
 # The hub, in its own thread, draws random numbers meanwhile: none of ours.
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisDeprecationWarning")
 @bounds(

@@ -59,7 +59,6 @@ CHECKPOINTS = (
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(900)
 async def test_twenty_kills_change_no_answer_and_no_board(tmp_path: Path) -> None:
     """A checkpoint is written after nearly every answer, and compared after every kill."""
     given = msgspec.convert({"uniprot": {"releases": str(tmp_path / "releases")}}, Settings)

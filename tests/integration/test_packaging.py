@@ -71,7 +71,6 @@ def test_the_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("installed", [with_the_lock, as_a_tool])
 def test_a_wheel_works_in_a_clean_environment(tmp_path, installed):
     build(tmp_path, ROOT, "-t", "wheel")

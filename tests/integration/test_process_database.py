@@ -26,10 +26,7 @@ from tests.integration.fleet import (
 from tests.stores import PostgresServer
 from tests.waiting import until
 
-pytestmark = [
-    pytest.mark.one_store("it has databases of its own, whatever the store of other hubs"),
-    pytest.mark.timeout(900),
-]
+pytestmark = pytest.mark.one_store("it has databases of its own, whatever the store of other hubs")
 
 LONG = 30.0  # seconds: six leases
 WEBS, WORKERS = ("web-1", "web-2"), ("worker-1", "worker-2")

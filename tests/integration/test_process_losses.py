@@ -24,10 +24,7 @@ from tests.integration.fleet import (
 from tests.integration.test_notices import webhook
 from tests.waiting import patience, until
 
-pytestmark = [
-    pytest.mark.one_store("it has databases of its own, whatever the store of other hubs"),
-    pytest.mark.timeout(1_800),
-]
+pytestmark = pytest.mark.one_store("it has databases of its own, whatever the store of other hubs")
 
 LEASES = 15.0  # seconds: three leases
 WEBS, WORKERS = ("web-1", "web-2"), ("worker-1", "worker-2", "worker-3")

@@ -31,7 +31,6 @@ from tests.waiting import until
 pytestmark = [
     pytest.mark.one_store("it has databases of its own, whatever the store of other hubs"),
     pytest.mark.nightly,
-    pytest.mark.timeout(1_800),
 ]
 
 CUTS = int(os.environ.get("METASERVER_CUTS", "20"))

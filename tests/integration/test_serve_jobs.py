@@ -66,7 +66,6 @@ def check_whole(folder: Path) -> int:
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(600)
 async def test_a_kill_leaves_the_new_gold_with_its_boards_or_the_old(config, session):
     seed = int(time.time())
     print(f"seed {seed}")

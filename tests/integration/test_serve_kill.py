@@ -182,7 +182,6 @@ async def begin(organiser: Api, asked: dict[str, Asked]) -> dict[str, str]:
     return tokens
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.one_store("test_process_losses has a hundred kills of hubs on PostgreSQL")
 @pytest.mark.parametrize(
     "kills", [pytest.param(3, marks=pytest.mark.slow), pytest.param(20, marks=pytest.mark.nightly)]

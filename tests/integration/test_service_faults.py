@@ -180,7 +180,6 @@ class Failing(Kit):
 @pytest.mark.no_cover  # traced it takes far longer, and other tests cover what it runs
 @pytest.mark.nightly
 @pytest.mark.one_store("twenty thousand attempts of one lane, each a commit, take minutes")
-@pytest.mark.timeout(400)
 async def test_attempts_leave_nothing_in_memory(tmp_path: Path) -> None:
     """An answer leaves its hits on the boards; an attempt that is none leaves nothing."""
     kit = Failing(annotate)

@@ -23,7 +23,7 @@ NEEDED = {
 
 def marks(name: str) -> list[pytest.MarkDecorator]:
     if name in NIGHTLY:
-        return [pytest.mark.nightly, pytest.mark.timeout(1_200)]
+        return [pytest.mark.nightly]
     return [] if name in QUICK else [pytest.mark.slow]
 
 
