@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from metaserver.base.errors import counted
+from metaserver.base.plans import in_percent
 from metaserver.base.states import OPEN_STATES, ServerState
 from metaserver.exchange.protocols.installed import protocol_title
 from metaserver.web.access.visitor import only_challenge, visitor
@@ -71,6 +72,7 @@ class Templates:
             "duration": duration,
             "moment": moment,
             "percent": percent,
+            "in_percent": in_percent,
             "figure": figure,
             "small": small,
             "in_zone": in_zone,
