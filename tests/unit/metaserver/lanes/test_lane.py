@@ -174,7 +174,6 @@ async def test_an_attempt_is_published_directly_after_its_preparation() -> None:
     ]  # fmt: skip
     gc.collect()
     assert [task() for task in tasks] == [None, None]  # the lane, which works for days, keeps none
-    del one
 
 
 @pytest.mark.parametrize("stopped", [False, True])
